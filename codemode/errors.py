@@ -1,0 +1,99 @@
+"""Every public error.
+
+    CodeModeError
+    ├── ToolError              a tool failed, on purpose, with a message and perhaps a code
+    ├── ToolDefinitionError    a tool cannot be registered; says what is missing
+    ├── ToolArgumentsError     arguments do not fit a tool's parameters        INVALID_ARGUMENTS
+    ├── ToolOutputError        a tool's value, or its rendering, is not as declared   INVALID_OUTPUT
+    ├── UnknownToolError       no tool of that name                            UNKNOWN_TOOL
+    ├── RunError               a program did not end well; has the kind and the logs   RUN_FAILED
+    ├── SandboxUnavailable     no guest can be started on this machine
+    └── SessionError           a session file cannot be read or written
+
+(`values.InvalidValue`, a ValueError, says that something is not JSON.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = [
+    "CodeModeError",
+    "RunError",
+    "SandboxUnavailable",
+    "SessionError",
+    "ToolArgumentsError",
+    "ToolDefinitionError",
+    "ToolError",
+    "ToolOutputError",
+    "UnknownToolError",
+]
+
+
+class CodeModeError(Exception):
+    """The root of this package's errors. `code` is a stable, upper-case name, or None."""
+
+    code: str | None = None
+
+    @property
+    def message(self) -> str:
+        return str(self)
+
+
+class ToolError(CodeModeError):
+    """Raise it in a tool's body to fail with a message for the model and, perhaps, a code for programs."""
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class ToolDefinitionError(CodeModeError):
+    """A tool is incomplete, or cannot be enforced, or its name is taken."""
+
+    code = "INVALID_TOOL"
+
+
+class ToolArgumentsError(CodeModeError):
+    """The arguments of a call do not fit the tool's parameters. `violations` has one text per place."""
+
+    code = "INVALID_ARGUMENTS"
+
+    def __init__(self, message: str, violations: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.violations = tuple(violations)
+
+
+class ToolOutputError(CodeModeError):
+    """What a tool returned, or made of it for display, is not what it declared."""
+
+    code = "INVALID_OUTPUT"
+
+
+class UnknownToolError(CodeModeError):
+    """No tool of that name can be called here."""
+
+    code = "UNKNOWN_TOOL"
+
+
+class RunError(CodeModeError):
+    """A program did not end well. `kind` is one of `sandbox.RUN_ERROR_KINDS`; `logs` are its printed lines."""
+
+    code = "RUN_FAILED"
+
+    def __init__(self, kind: str, message: str, logs: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.logs = tuple(logs)
+
+
+class SandboxUnavailable(CodeModeError):
+    """No confined guest can be started here; the message says which wall is missing and what would raise it."""
+
+    code = "SANDBOX_UNAVAILABLE"
+
+
+class SessionError(CodeModeError):
+    """A session cannot be opened, read or written."""
+
+    code = "SESSION_ERROR"
