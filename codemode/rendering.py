@@ -1,0 +1,60 @@
+"""JSON values as text for a model: one writer for tools, results and the command line. No I/O.
+
+Indented by two spaces down to a depth where the indentation would pass ten characters; deeper containers
+are written on one line, so that the text stays linear in the size of the value.
+"""
+
+from __future__ import annotations
+
+import json
+
+from codemode.values import JSON
+
+__all__ = ["cut_middle", "json_text"]
+
+_DEEPEST_INDENT = 5
+
+
+def json_text(value: JSON) -> str:
+    """Return a JSON value as indented text. Integers, `-0.0` and non-ASCII text stay as they are."""
+    parts: list[str] = []
+    _write(value, 0, parts)
+    return "".join(parts)
+
+
+def cut_middle(text: str, max_bytes: int, note: str = "") -> str:
+    """Return `text`, or its head and tail around a line that says how much is missing.
+
+    `max_bytes` bounds the UTF-8 size of what is returned; `note` (how to get the rest) joins that line.
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    if len(data) <= max_bytes:
+        return data.decode()
+    extra = f"; {note}" if note else ""
+    marker = f"\n[… {len(data)} bytes in all, cut here{extra} …]\n"
+    room = max_bytes - len(marker.encode())
+    if room <= 0:
+        return data[:max_bytes].decode("utf-8", "ignore")
+    head = data[: (room + 1) // 2].decode("utf-8", "ignore")
+    tail = data[len(data) - room // 2 :].decode("utf-8", "ignore")
+    return head + marker + tail
+
+
+def _write(value: JSON, depth: int, parts: list[str]) -> None:
+    if not isinstance(value, dict | list) or not value or depth >= _DEEPEST_INDENT:
+        separators = (",", ":") if depth >= _DEEPEST_INDENT else None
+        parts.append(json.dumps(value, ensure_ascii=False, separators=separators, allow_nan=False))
+        return
+    outer = "  " * depth
+    inner = outer + "  "
+    is_object = isinstance(value, dict)
+    parts.append("{\n" if is_object else "[\n")
+    for index, item in enumerate(value):
+        if index:
+            parts.append(",\n")
+        parts.append(inner)
+        if is_object:
+            parts.append(json.dumps(item, ensure_ascii=False) + ": ")
+            item = value[item]
+        _write(item, depth + 1, parts)
+    parts.append(f"\n{outer}" + ("}" if is_object else "]"))

@@ -1,0 +1,105 @@
+"""One call of a tool: what it is while it goes on, and the outcome it ends in. Data only."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType
+
+from codemode.content import Content, text
+from codemode.values import JSON
+
+__all__ = [
+    "ABORTED",
+    "ABORTED_BEFORE_DISPATCH",
+    "Call",
+    "Failure",
+    "FailureReason",
+    "Outcome",
+    "Success",
+    "Token",
+    "failure",
+]
+
+ABORTED = "ABORTED"
+"""Code of a call that was cancelled after its body had started."""
+ABORTED_BEFORE_DISPATCH = "ABORTED_BEFORE_DISPATCH"
+"""Code of a call that was cancelled before its body could start."""
+
+
+class Token:
+    """The identity of one call: minted for it, comparable by identity only, holding nothing."""
+
+    __slots__ = ()
+
+
+class Call(Struct, frozen=True, eq=False, kw_only=True):
+    """A call, as hooks, guards and bodies see it.
+
+    `arguments` are frozen. A direct call is made by the model and has no `parent`; a nested one is made
+    by a program, and its `parent` is the token of the `run_code` call around it. `root_id` is the id of
+    the outermost call.
+    """
+
+    token: Token
+    id: str
+    root_id: str
+    name: str
+    arguments: dict[str, JSON]
+    parent: Token | None = None
+
+    @property
+    def is_direct(self) -> bool:
+        return self.parent is None
+
+
+class FailureReason(Struct, frozen=True, kw_only=True):
+    """Why a call failed. `code` is stable and upper-case; `type` is the name of the exception's class."""
+
+    message: str
+    code: str | None = None
+    type: str | None = None
+
+
+class Success(Struct, frozen=True, eq=False, kw_only=True):
+    """A call that ended well: the frozen value, what it shows, and metadata for a direct call."""
+
+    token: Token | None
+    value: JSON
+    content: Content = ()
+    meta: JSON | UnsetType = UNSET
+    contexts: tuple[str, ...] = ()
+    is_error: Literal[False] = False
+
+
+class Failure(Struct, frozen=True, eq=False, kw_only=True):
+    """A call that failed. It has no value. `exception` is what a body raised, for the host alone."""
+
+    token: Token | None
+    error: FailureReason
+    content: Content = ()
+    contexts: tuple[str, ...] = ()
+    exception: BaseException | None = None
+    is_error: Literal[True] = True
+
+
+Outcome: TypeAlias = Success | Failure
+
+
+def failure(
+    call_token: Token,
+    message: str,
+    *,
+    code: str | None = None,
+    type: str | None = None,
+    exception: BaseException | None = None,
+    contexts: tuple[str, ...] = (),
+) -> Failure:
+    """Return a failure that shows `Error: MESSAGE`."""
+    return Failure(
+        token=call_token,
+        error=FailureReason(message=message, code=code, type=type),
+        content=(text(f"Error: {message}"),),
+        contexts=contexts,
+        exception=exception,
+    )
