@@ -164,7 +164,9 @@ class TypedOutput:
     def accept(self, returned: object) -> JSON:
         try:
             if self._refuses_sets and _holds_set(returned):
-                raise ToolOutputError("value holds a set, which is not a JSON value; use sorted(x) or list(x)")
+                raise ToolOutputError(
+                    "value holds a set, which is not a JSON value; use sorted(x) or list(x)"
+                )
             if not self._is_plain:
                 returned = msgspec.to_builtins(returned, builtin_types=self._refused)
             value = freeze(returned, root="value")
@@ -270,7 +272,9 @@ def _may_be_object(info: Any) -> bool:
 def _readable(error: msgspec.ValidationError) -> str:
     """msgspec's text without its mark-up: "expected int, got str at rows[3].count"."""
     text = str(error).replace("`", "")
-    text = text.replace(" - at $.", " at ").replace(" - at $", " at ").replace(" at key in ", " for a key of ")
+    text = (
+        text.replace(" - at $.", " at ").replace(" - at $", " at ").replace(" at key in ", " for a key of ")
+    )
     return text[:1].lower() + text[1:]
 
 
@@ -284,7 +288,7 @@ class RawParameters:
         self._schema = _plain_schema(schema, "parameters")
         if self._schema.get("type", "object") != "object":
             raise ToolDefinitionError(
-                f'parameters.type is {self._schema["type"]!r}; the arguments of a call are an object: '
+                f"parameters.type is {self._schema['type']!r}; the arguments of a call are an object: "
                 'write {"type": "object", "properties": …}'
             )
         self._validator = _validator(self._schema, "parameters")

@@ -61,7 +61,9 @@ class InvalidValue(ValueError):
     is all three.
     """
 
-    def __init__(self, problem: str, cure: str = "", path: tuple[str | int, ...] = (), root: str = "$") -> None:
+    def __init__(
+        self, problem: str, cure: str = "", path: tuple[str | int, ...] = (), root: str = "$"
+    ) -> None:
         self.problem = problem
         self.cure = cure
         self.path = root + "".join(_step(part) for part in path)
@@ -92,7 +94,7 @@ class FrozenDict(dict[str, JSON]):
     __slots__ = ()
 
     __setitem__ = __delitem__ = __ior__ = __setattr__ = _refuse_dict
-    clear = pop = popitem = setdefault = update = _refuse_dict  # type: ignore[assignment]
+    clear = pop = popitem = setdefault = update = _refuse_dict
 
     def copy(self) -> dict[str, JSON]:
         return dict(self)
@@ -113,7 +115,7 @@ class FrozenList(list[JSON]):
     __slots__ = ()
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = __setattr__ = _refuse_list
-    append = clear = extend = insert = pop = remove = reverse = sort = _refuse_list  # type: ignore[assignment]
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse_list
 
     def __copy__(self) -> list[JSON]:
         return list(self)
@@ -233,8 +235,8 @@ def _freeze(value: Any, depth: int, active: list[int]) -> JSON:
         watched = _enter(value, depth, active)
         items: list[JSON] = []
         try:
-            for item in value:
-                items.append(_freeze(item, depth + 1, active))
+            for item in value:  # a loop, so that its length tells the index of a bad item
+                items.append(_freeze(item, depth + 1, active))  # noqa: PERF401
         except _Unfit as unfit:
             unfit.steps.append(len(items))
             raise
@@ -277,7 +279,7 @@ def _check(value: Any, depth: int, active: list[int]) -> None:
         watched = _enter(value, depth, active)
         index = 0
         try:
-            for index, item in enumerate(value):
+            for index, item in enumerate(value):  # noqa: B007
                 _check(item, depth + 1, active)
         except _Unfit as unfit:
             unfit.steps.append(index)
@@ -369,5 +371,5 @@ def _unfit_type(value: object) -> _Unfit:
 
 
 def _name(kind: type) -> str:
-    name = type.__dict__["__name__"].__get__(kind)
+    name: str = type.__dict__["__name__"].__get__(kind)  # not through a metaclass that may lie
     return name if len(name) <= 60 else name[:60] + "…"

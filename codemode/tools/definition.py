@@ -17,6 +17,7 @@ import trio
 
 from codemode.content import Content, Image, Text
 from codemode.errors import ToolDefinitionError
+from codemode.rendering import json_text
 from codemode.schemas import (
     OutputSchema,
     ParameterSchema,
@@ -62,7 +63,7 @@ class Output:
         if presentation_meta is not None and not callable(presentation_meta):
             raise ToolDefinitionError("presentation_meta must be a function of (arguments, value)")
         # Anything that is no schema object yet is handed on, so that the error names what is wrong with it.
-        self.schema: OutputSchema = schema if hasattr(schema, "accept") else RawOutput(schema)  # type: ignore[assignment, arg-type]
+        self.schema: OutputSchema = schema if hasattr(schema, "accept") else RawOutput(schema)  # type: ignore[assignment]
         self.render = render
         self.presentation_meta = presentation_meta
 
@@ -104,12 +105,14 @@ class Tool:
             if not isinstance(output, Output):
                 raise ToolDefinitionError("it declares no output; give output=Output(schema, render)")
             if not callable(execute):
-                raise ToolDefinitionError("it has no body; give execute, an async function of (arguments, call)")
+                raise ToolDefinitionError(
+                    "it has no body; give execute, an async function of (arguments, call)"
+                )
             if not isinstance(description, str):
                 raise ToolDefinitionError(f"its description is {type(description).__name__}, not text")
             self.description = inspect.cleandoc(description)
             self.parameters: ParameterSchema = (
-                parameters if hasattr(parameters, "accept") else RawParameters(parameters)  # type: ignore[assignment, arg-type]
+                parameters if hasattr(parameters, "accept") else RawParameters(parameters)  # type: ignore[assignment]
             )
             self.output = output
             self.execute = execute
@@ -139,15 +142,11 @@ class Tool:
 
 def as_text(arguments: object, value: JSON) -> Content:
     """Render a string as it is, anything else as JSON."""
-    from codemode.rendering import json_text
-
     return (Text(value if isinstance(value, str) else json_text(value)),)
 
 
 def as_json(arguments: object, value: JSON) -> Content:
     """Render any value as indented JSON."""
-    from codemode.rendering import json_text
-
     return (Text(json_text(value)),)
 
 
@@ -229,9 +228,7 @@ def tool(
 
 
 def _execute_function(body: Callable[..., object], injected: frozenset[str]) -> Execute:
-    positional = [
-        key for key, p in inspect.signature(body).parameters.items() if p.kind is p.POSITIONAL_ONLY
-    ]
+    positional = [key for key, p in inspect.signature(body).parameters.items() if p.kind is p.POSITIONAL_ONLY]
 
     def bind(arguments: dict[str, Any], call: Call) -> tuple[list[Any], dict[str, Any]]:
         named = dict(arguments)
@@ -242,7 +239,7 @@ def _execute_function(body: Callable[..., object], injected: frozenset[str]) -> 
 
         async def execute_async(arguments: dict[str, Any], call: Call) -> object:
             args, kwargs = bind(arguments, call)
-            return await body(*args, **kwargs)  # type: ignore[misc]
+            return await body(*args, **kwargs)
 
         return execute_async
 
@@ -268,6 +265,11 @@ def _checked_name(name: object) -> str:
 def _checked_timeout(timeout: float | None) -> float | None:
     if timeout is None:
         return None
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not math.isfinite(timeout) or timeout <= 0:
+    if (
+        isinstance(timeout, bool)
+        or not isinstance(timeout, int | float)
+        or not math.isfinite(timeout)
+        or timeout <= 0
+    ):
         raise ToolDefinitionError(f"timeout={timeout!r} must be a positive, finite number of seconds")
     return float(timeout)

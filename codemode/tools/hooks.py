@@ -1,0 +1,107 @@
+"""The hook points of a call: what each may see, what it may say, and in which order they come.
+
+    pre_execute       in order; deny beats ask beats allow
+    guards            in order, only when still allowed; the first reason denies
+    around            the first is outermost, the innermost is the body
+    post_execute      in order; each sees what the one before it left
+    finalize_content  the tool's own first, then these, once, for every outcome
+    observers         in order; can change nothing, and what they raise is only logged
+
+Every hook may be a plain or an async function. A hook that raises fails the call, never the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias, TypeVar
+
+from msgspec import UNSET, Struct, UnsetType
+
+from codemode.content import Image, Text
+from codemode.tools.call import Call, Outcome
+from codemode.values import JSON
+
+__all__ = [
+    "Accept",
+    "Allow",
+    "Approver",
+    "Around",
+    "Ask",
+    "Block",
+    "Decision",
+    "Deny",
+    "FinalizeContent",
+    "Guard",
+    "Hooks",
+    "Observer",
+    "PostDecision",
+    "PostExecute",
+    "PreExecute",
+]
+
+_T = TypeVar("_T")
+_Maybe: TypeAlias = _T | Awaitable[_T]
+
+
+class Allow(Struct, frozen=True):
+    """The call may go on."""
+
+
+class Deny(Struct, frozen=True):
+    """The call fails with `reason`; the body does not run."""
+
+    reason: str
+
+
+class Ask(Struct, frozen=True):
+    """Somebody has to say whether the call may go on. Without an approver it is denied."""
+
+    reason: str
+
+
+Decision: TypeAlias = Allow | Deny | Ask
+
+
+class Accept(Struct, frozen=True, kw_only=True):
+    """The outcome stands, perhaps changed; `content` and `value` never both.
+
+    Other `content` changes what is shown and stored and is no secrecy: a program still gets the value.
+    Another `value` is checked, frozen and rendered again under the tool's own declaration.
+    """
+
+    content: Sequence[Text | Image] | UnsetType = UNSET
+    value: JSON | UnsetType = UNSET
+    contexts: tuple[str, ...] = ()
+
+
+class Block(Struct, frozen=True, kw_only=True):
+    """The outcome becomes a failure that shows `feedback`; there is no value any more."""
+
+    feedback: str
+    contexts: tuple[str, ...] = ()
+
+
+PostDecision: TypeAlias = Accept | Block
+
+PreExecute: TypeAlias = Callable[[Call], _Maybe[Decision | None]]
+Guard: TypeAlias = Callable[[Call], _Maybe[str | None]]
+"""Returns the reason for a denial, or None."""
+Around: TypeAlias = Callable[[Call, Callable[[], Awaitable[Outcome]]], Awaitable[Outcome]]
+"""`await around(call, proceed)`: call `proceed` any number of times, or return an outcome of its own."""
+PostExecute: TypeAlias = Callable[[Call, Outcome], _Maybe[PostDecision | None]]
+FinalizeContent: TypeAlias = Callable[[Call, Outcome], _Maybe[Sequence[Text | Image] | None]]
+Observer: TypeAlias = Callable[[Call, Outcome], _Maybe[None]]
+Approver: TypeAlias = Callable[[Call, str], _Maybe[bool]]
+"""Answers an `Ask`: whether this call, with this reason to ask, may go on."""
+
+
+class Hooks(Struct, frozen=True, kw_only=True):
+    """The hooks that hold for all calls of one engine."""
+
+    pre_execute: tuple[PreExecute, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    around: tuple[Around, ...] = ()
+    post_execute: tuple[PostExecute, ...] = ()
+    finalize_content: tuple[FinalizeContent, ...] = ()
+    observers: tuple[Observer, ...] = ()
+    approver: Approver | None = None

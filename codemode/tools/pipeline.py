@@ -1,0 +1,422 @@
+"""The life of one call, in this order:
+
+    prepare   1  mint the token; snapshot and freeze the arguments
+              2  mode: in `code` mode a direct call of anything but run_code fails, and says the way
+              3  cancelled already
+              4  pre-execute hooks, approval, guards
+    perform   5  around hooks, innermost the body: validate arguments, execute
+              6  make the outcome: snapshot, validate, freeze, render, metadata for a direct call
+              7  an outcome that an around hook brought is made again, unless it is this call's own
+    settle    8  post-execute hooks
+              9  finalize the content, once, for every outcome; then observers
+
+The three parts are separate so that a scheduler can run the first and the last one at a time while bodies
+overlap; `execute` is all of them. Whatever is raised or cancelled on the way, a call ends in exactly one
+outcome. Nothing here knows of sessions or sandboxes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import msgspec
+import trio
+from msgspec import UNSET
+
+from codemode.content import Content, Image, Text
+from codemode.errors import CodeModeError, ToolArgumentsError, ToolOutputError
+from codemode.schemas import frozen_arguments
+from codemode.tools.call import (
+    ABORTED,
+    ABORTED_BEFORE_DISPATCH,
+    Call,
+    Failure,
+    Outcome,
+    Success,
+    Token,
+    failure,
+)
+from codemode.tools.definition import Tool
+from codemode.tools.hooks import Accept, Allow, Ask, Block, Decision, Deny, Hooks
+from codemode.tools.registry import RUN_CODE, Registry
+from codemode.values import FrozenDict, InvalidValue, freeze
+
+__all__ = ["DENIED", "TIMEOUT", "Dispatch", "Mode", "Pipeline"]
+
+Mode: TypeAlias = Literal["native", "code", "both"]
+"""Which calls the model may make itself: tools only, run_code only, or both."""
+
+DENIED = "DENIED"
+"""Code of a call that a hook, a guard or an approver refused."""
+TIMEOUT = "TOOL_TIMEOUT"
+"""Code of a call whose tool took longer than its own timeout."""
+
+_SETTLE_SECONDS = 5.0  # for finalizers and observers of a call that was cancelled
+
+_log = logging.getLogger("codemode.tools")
+_T = TypeVar("_T")
+
+
+class Dispatch:
+    """The state of one call on its way through the pipeline. `outcome` is None until there is one."""
+
+    __slots__ = ("body_started", "call", "is_final", "made", "outcome", "tool")
+
+    def __init__(self, call: Call, tool: Tool | None) -> None:
+        self.call = call
+        self.tool = tool
+        self.outcome: Outcome | None = None
+        self.is_final = False  # post-execute hooks do not see it
+        self.body_started = False
+        self.made: list[Success] = []  # the successes that were made under this call's token
+
+    def fail(self, message: str, *, code: str | None, is_final: bool = False) -> None:
+        self.outcome = failure(self.call.token, message, code=code)
+        self.is_final = is_final
+
+    def abort(self) -> None:
+        """Give a call that was cancelled its outcome, unless it has one already."""
+        if self.outcome is None:
+            started = self.body_started
+            text = "tool call aborted" if started else "tool call aborted before it was dispatched"
+            self.fail(text, code=ABORTED if started else ABORTED_BEFORE_DISPATCH, is_final=True)
+
+
+class Pipeline:
+    """Executes calls of the tools in a registry, under hooks.
+
+    `run_code` is the tool of that name, if there is one; it stands outside the registry.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        hooks: Hooks | None = None,
+        *,
+        mode: Mode = "both",
+        run_code: Tool | None = None,
+    ) -> None:
+        if mode not in ("native", "code", "both"):
+            raise ValueError(f"mode={mode!r}: choose 'native', 'code' or 'both'")
+        self.registry = registry
+        self.hooks = hooks or Hooks()
+        self.mode = mode
+        self.run_code = run_code
+
+    async def execute(
+        self,
+        name: str,
+        arguments: object,
+        *,
+        id: str,
+        root_id: str | None = None,
+        parent: Token | None = None,
+    ) -> Outcome:
+        """Make one call and return its outcome; a failure is an outcome, never an exception.
+
+        Cancellation reaches the body, ends the call as aborted for its observers, and is passed on.
+        """
+        dispatch = self.begin(name, arguments, id=id, root_id=root_id, parent=parent)
+        try:
+            await self.prepare(dispatch)
+            await self.perform(dispatch)
+            await self.settle(dispatch)
+        except BaseException:
+            await self.settle_aborted(dispatch)
+            raise
+        assert dispatch.outcome is not None
+        return dispatch.outcome
+
+    # -------------------------------------------------------------------------------- 1 to 4
+
+    def begin(
+        self,
+        name: str,
+        arguments: object,
+        *,
+        id: str,
+        root_id: str | None = None,
+        parent: Token | None = None,
+    ) -> Dispatch:
+        """Stages 1 and 2: what can be decided at once, without asking anybody."""
+        try:
+            frozen, problem = frozen_arguments(arguments), None
+        except InvalidValue as error:
+            frozen, problem = FrozenDict(), str(error)
+        call = Call(token=Token(), id=id, root_id=root_id or id, name=name, arguments=frozen, parent=parent)
+        dispatch = Dispatch(call, self._find(call))
+        if problem is not None:
+            dispatch.fail(problem, code=ToolArgumentsError.code, is_final=True)
+        elif self.mode == "code" and call.is_direct and name != RUN_CODE:
+            where = f"tools.{name}(…)" if name.isidentifier() else f"tools[{name!r}](…)"
+            dispatch.fail(
+                f"unknown tool {name!r}: only {RUN_CODE} can be called directly; "
+                f"call {where} inside a {RUN_CODE} program instead",
+                code="UNKNOWN_TOOL",
+                is_final=True,
+            )
+        return dispatch
+
+    async def prepare(self, dispatch: Dispatch) -> None:
+        """Stages 3 and 4. Raises nothing but cancellation."""
+        if dispatch.outcome is not None:
+            return
+        await trio.lowlevel.checkpoint_if_cancelled()
+        hooks, call = self.hooks, dispatch.call
+        if not (hooks.pre_execute or hooks.guards):
+            return
+        try:
+            decision: Decision = Allow()
+            for hook in hooks.pre_execute:
+                said = await _result(hook(call))
+                if isinstance(said, Deny):
+                    decision = said
+                    break
+                if isinstance(said, Ask) and isinstance(decision, Allow):
+                    decision = said
+                elif said is not None and not isinstance(said, Allow | Ask):
+                    raise TypeError(f"a pre-execute hook returns Allow, Deny, Ask or None, not {said!r}")
+            if isinstance(decision, Ask):
+                decision = await self._ask(call, decision)
+            if isinstance(decision, Allow):
+                for guard in hooks.guards:
+                    reason = await _result(guard(call))
+                    if reason is not None:
+                        decision = Deny(str(reason))
+                        break
+            if isinstance(decision, Deny):
+                dispatch.fail(decision.reason, code=DENIED)
+        except Exception as error:
+            dispatch.outcome = self._failed(call, error, "a hook before the call failed: ")
+            dispatch.is_final = True
+
+    async def _ask(self, call: Call, ask: Ask) -> Decision:
+        if self.hooks.approver is None:
+            return Deny(f"{ask.reason} (tool {call.name!r} needs approval, and nobody is there to give it)")
+        approved = await _result(self.hooks.approver(call, ask.reason))
+        return Allow() if approved is True else Deny(f"the call of tool {call.name!r} was not approved")
+
+    # -------------------------------------------------------------------------------- 5 to 7
+
+    async def perform(self, dispatch: Dispatch) -> None:
+        """Stages 5 to 7. Raises nothing but cancellation."""
+        if dispatch.outcome is not None:
+            return
+        call = dispatch.call
+        proceed: Callable[[], Awaitable[Outcome]] = lambda: self._dispatch_body(dispatch)  # noqa: E731
+        if not self.hooks.around:
+            dispatch.outcome = await proceed()
+            return
+        for hook in reversed(self.hooks.around):
+            proceed = _wrapped(hook, call, proceed)
+        try:
+            dispatch.outcome = self._own(dispatch, await proceed())
+        except Exception as error:
+            dispatch.outcome = self._failed(call, error, "a hook around the call failed: ")
+            dispatch.is_final = True
+
+    async def _dispatch_body(self, dispatch: Dispatch) -> Outcome:
+        call = dispatch.call
+        try:
+            # Looked up now: a tool that was removed since the call was made does not run any more.
+            tool = dispatch.tool = self._require(call)
+            try:
+                accepted = tool.parameters.accept(call.arguments)
+            except ToolArgumentsError as error:
+                raise ToolArgumentsError(
+                    f"invalid arguments: {error}; the signature is {tool.signature}", error.violations
+                ) from None
+            dispatch.body_started = True
+            if tool.timeout is None:
+                returned = await tool.execute(accepted, call)
+            else:
+                with trio.move_on_after(tool.timeout) as scope:
+                    returned = await tool.execute(accepted, call)
+                if scope.cancelled_caught:
+                    text = f"tool call timed out after {tool.timeout:g} s"
+                    return failure(call.token, text, code=TIMEOUT, type="TimeoutError")
+            return self._succeed(dispatch, tool, returned)
+        except BaseException as error:
+            if _must_propagate(error):
+                raise
+            return self._failed(call, error)
+
+    def _succeed(self, dispatch: Dispatch, tool: Tool, returned: object) -> Success:
+        """Stage 6. Raises `ToolOutputError`."""
+        call, output = dispatch.call, tool.output
+        try:
+            value = output.schema.accept(returned)
+        except ToolOutputError as error:
+            raise ToolOutputError(f"tool {call.name!r} returned invalid output: {error}") from None
+        try:
+            content = _checked_content(output.render(call.arguments, value))
+        except Exception as error:
+            raise ToolOutputError(
+                f"tool {call.name!r} returned a value that its render could not show: {_message(error)}"
+            ) from error
+        meta: Any = UNSET
+        if call.is_direct and output.presentation_meta is not None:
+            try:
+                meta = freeze(output.presentation_meta(call.arguments, value), root="meta")
+            except Exception as error:
+                raise ToolOutputError(
+                    f"tool {call.name!r} returned a value for which its presentation_meta failed: {_message(error)}"
+                ) from error
+        success = Success(token=call.token, value=value, content=content, meta=meta)
+        dispatch.made.append(success)
+        return success
+
+    def _own(self, dispatch: Dispatch, outcome: Outcome) -> Outcome:
+        """Stage 7. A success counts as it is only if it is one that was made for this very call."""
+        call = dispatch.call
+        if isinstance(outcome, Success):
+            if any(outcome is made for made in dispatch.made):
+                return outcome
+            try:
+                made = self._succeed(dispatch, self._require(call), outcome.value)
+            except CodeModeError as error:
+                return self._failed(call, error)
+            return msgspec.structs.replace(made, contexts=outcome.contexts)
+        if isinstance(outcome, Failure):
+            return (
+                outcome if outcome.token is call.token else msgspec.structs.replace(outcome, token=call.token)
+            )
+        raise TypeError(f"an around hook returns an outcome, not {type(outcome).__name__}")
+
+    # -------------------------------------------------------------------------------- 8 and 9
+
+    async def settle(self, dispatch: Dispatch) -> None:
+        """Stages 8 and 9. Raises nothing but cancellation."""
+        assert dispatch.outcome is not None
+        if not dispatch.is_final:
+            for hook in self.hooks.post_execute:
+                try:
+                    said = await _result(hook(dispatch.call, dispatch.outcome))
+                    dispatch.outcome = self._after(dispatch, dispatch.outcome, said)
+                except Exception as error:
+                    dispatch.outcome = self._failed(dispatch.call, error, "a hook after the call failed: ")
+                    break
+        await self._finish(dispatch)
+
+    async def settle_aborted(self, dispatch: Dispatch) -> None:
+        """Stage 9 for a call that was cancelled. Shielded, and bounded by a few seconds."""
+        dispatch.abort()
+        with trio.move_on_after(_SETTLE_SECONDS, shield=True):
+            await self._finish(dispatch)
+
+    def _after(self, dispatch: Dispatch, outcome: Outcome, said: object) -> Outcome:
+        call = dispatch.call
+        if said is None:
+            return outcome
+        if isinstance(said, Block):
+            return Failure(
+                token=call.token,
+                error=failure(call.token, said.feedback or "blocked after the call", code="BLOCKED").error,
+                content=(Text(said.feedback),),
+                contexts=said.contexts,
+            )
+        if not isinstance(said, Accept):
+            raise TypeError(f"a post-execute hook returns Accept, Block or None, not {said!r}")
+        contexts = outcome.contexts + said.contexts
+        if said.content is not UNSET and said.value is not UNSET:
+            raise TypeError("Accept replaces the content or the value, not both")
+        if said.value is not UNSET:
+            if isinstance(outcome, Failure):
+                raise TypeError("Accept cannot give a value to a call that failed")
+            made = self._succeed(dispatch, self._require(call), said.value)
+            return msgspec.structs.replace(made, contexts=contexts)
+        if said.content is not UNSET:
+            content = _checked_content(said.content)
+            return msgspec.structs.replace(outcome, content=content, contexts=contexts)
+        return msgspec.structs.replace(outcome, contexts=contexts) if said.contexts else outcome
+
+    async def _finish(self, dispatch: Dispatch) -> None:
+        call = dispatch.call
+        finalizers = self.hooks.finalize_content
+        if dispatch.tool is not None and dispatch.tool.finalize_content is not None:
+            finalizers = (dispatch.tool.finalize_content, *finalizers)
+        for finalize in finalizers:
+            assert dispatch.outcome is not None
+            try:
+                blocks = await _result(finalize(call, dispatch.outcome))
+                if blocks is not None:
+                    content = _checked_content(blocks)
+                    dispatch.outcome = msgspec.structs.replace(dispatch.outcome, content=content)
+            except Exception as error:
+                dispatch.outcome = self._failed(call, error, "finalizing the content failed: ")
+                break
+        for observer in self.hooks.observers:
+            assert dispatch.outcome is not None
+            try:
+                await _result(observer(call, dispatch.outcome))
+            except Exception:
+                _log.warning("an observer of tool calls failed", exc_info=True)
+
+    # ----------------------------------------------------------------------------------------
+
+    def _find(self, call: Call) -> Tool | None:
+        if call.name != RUN_CODE:
+            return self.registry.get(call.name)
+        return self.run_code if call.is_direct and self.mode != "native" else None
+
+    def _require(self, call: Call) -> Tool:
+        return self._find(call) or self.registry.require(call.name)
+
+    @staticmethod
+    def _failed(call: Call, error: BaseException, prefix: str = "") -> Failure:
+        error = _only_member(error)
+        code = getattr(error, "code", None)
+        return failure(
+            call.token,
+            prefix + _message(error),
+            code=code if isinstance(code, str) else None,
+            type=type(error).__name__,
+            exception=error,
+        )
+
+
+def _wrapped(
+    hook: Callable[[Call, Callable[[], Awaitable[Outcome]]], Awaitable[Outcome]],
+    call: Call,
+    proceed: Callable[[], Awaitable[Outcome]],
+) -> Callable[[], Awaitable[Outcome]]:
+    return lambda: hook(call, proceed)
+
+
+async def _result(said: _T | Awaitable[_T]) -> _T:
+    return await said if inspect.isawaitable(said) else said
+
+
+def _checked_content(blocks: Sequence[Text | Image]) -> Content:
+    if isinstance(blocks, str | bytes) or not isinstance(blocks, Sequence):
+        raise TypeError(f"content is a list of blocks, such as [text('…')], not {type(blocks).__name__}")
+    for block in blocks:
+        if not isinstance(block, Text | Image):
+            raise TypeError(f"a content block is Text or Image, not {type(block).__name__}")
+        freeze(block.text if isinstance(block, Text) else [block.data, block.media_type], root="content")
+    return tuple(blocks)
+
+
+def _must_propagate(error: BaseException) -> bool:
+    """Cancellation and the user's interrupt are not a tool's failure, also inside a group."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_must_propagate, error.exceptions))
+    return isinstance(error, trio.Cancelled | KeyboardInterrupt)
+
+
+def _only_member(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def _message(error: BaseException) -> str:
+    """The error's own text, also where it has none or cannot give it."""
+    try:
+        text = str(error)
+    except Exception:
+        return f"{type(error).__name__}, whose message could not be read"
+    return text.encode("utf-8", "backslashreplace").decode() or type(error).__name__
