@@ -1,0 +1,204 @@
+"""What an event is: its envelope, the known types with their fields, and its data as JSON text.
+
+Pure data and checks; nothing here reads or writes a file, and nothing knows of the store. A new type of
+event is one more class in this file and one more line in `KNOWN`.
+
+An event that this version does not know is refused, on append and on reading, unless it was appended as
+ignorable: its writer says that a reader loses nothing that matters by skipping it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from codemode.content import Content
+from codemode.errors import SessionError
+from codemode.values import JSON, InvalidValue, adopt, check
+
+__all__ = [
+    "KNOWN",
+    "MAX_TIME",
+    "CodeDispatch",
+    "CodeDispatchStart",
+    "ErrorInfo",
+    "Event",
+    "RunEnd",
+    "RunStart",
+    "ToolCall",
+    "ToolResult",
+    "check_event",
+    "check_type",
+    "data_from_text",
+    "data_to_text",
+]
+
+MAX_TIME = 2**63 - 1
+"""The largest `time` and `seq`: what 64 bits hold."""
+
+
+class Event(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One entry of a session.
+
+    `seq` counts from 0 without gaps; `time` is in milliseconds since 1970 (UTC) and never goes back; `data`
+    is a frozen JSON object. `ignorable`: readers that do not know the type may skip the event.
+    """
+
+    seq: Annotated[int, Meta(ge=0, le=MAX_TIME)]
+    time: Annotated[int, Meta(ge=0, le=MAX_TIME)]
+    type: str
+    data: dict[str, JSON]
+    ignorable: bool = False
+
+
+# ------------------------------------------------------------------------------------ the known types
+
+
+class _Data(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The data of a known type: these fields, in camelCase, and no others."""
+
+
+class RunStart(_Data, frozen=True):
+    """`run/start`: a program is about to run. The hashes are SHA-256, in hexadecimal."""
+
+    call_id: str
+    """The direct call of `run_code` that the run belongs to; the `rootCallId` of its nested calls."""
+    program_hash: str
+    signatures_hash: str | UnsetType = UNSET
+    """Of the tool signatures that the model was shown, if it was shown any."""
+
+
+class RunEnd(_Data, frozen=True):
+    """`run/end`: the run is over, and nothing of it runs any more."""
+
+    call_id: str
+    outcome: str
+    """`ok`, or the kind of the error that ended the run (`timeout`, `memory-limit`, …)."""
+
+
+class ToolCall(_Data, frozen=True):
+    """`tool/call`: a direct call. `arguments` that were no JSON are the text that was received."""
+
+    call_id: str
+    name: str
+    arguments: JSON
+    turn: int | UnsetType = UNSET
+    step: int | UnsetType = UNSET
+
+
+class ErrorInfo(_Data, frozen=True):
+    """What programs may know of a failure; its text for people is in the content."""
+
+    name: str | None = None
+    code: str | None = None
+
+
+class ToolResult(_Data, frozen=True):
+    """`tool/result`: how a direct call ended, as it was shown; `meta` is its presentation metadata, if any."""
+
+    call_id: str
+    content: Content
+    is_error: bool
+    error: ErrorInfo | UnsetType = UNSET
+    meta: JSON | UnsetType = UNSET
+    turn: int | UnsetType = UNSET
+    step: int | UnsetType = UNSET
+
+
+class CodeDispatchStart(_Data, frozen=True):
+    """`tool/code-dispatch-start`: a call made by a program starts."""
+
+    root_call_id: str
+    parent_call_id: str
+    sub_call_id: str
+    name: str
+    arguments: JSON
+
+
+class CodeDispatch(_Data, frozen=True):
+    """`tool/code-dispatch`: a call made by a program has ended. No value, no metadata: they are never stored."""
+
+    root_call_id: str
+    parent_call_id: str
+    sub_call_id: str
+    name: str
+    arguments: JSON
+    content: Content
+    is_error: bool
+
+
+KNOWN: Mapping[str, type[Struct]] = MappingProxyType(
+    {
+        "run/start": RunStart,
+        "run/end": RunEnd,
+        "tool/call": ToolCall,
+        "tool/result": ToolResult,
+        "tool/code-dispatch-start": CodeDispatchStart,
+        "tool/code-dispatch": CodeDispatch,
+    }
+)
+"""Every type that this version understands, with what its data must be."""
+
+
+# ---------------------------------------------------------------------------------------------- checks
+
+
+def check_event(kind: str, data: JSON, ignorable: bool) -> None:
+    """Raise `SessionError` unless an event of this type may hold this (JSON) data."""
+    fields = KNOWN.get(kind)
+    if fields is None:
+        check_type(kind, ignorable)
+        _check_name(kind)
+        if not isinstance(data, dict):
+            raise SessionError(f"the data of an event is a JSON object; that of {kind!r} is not")
+        return
+    if ignorable:
+        raise SessionError(f"events of type {kind!r} cannot be ignorable: history is derived from them")
+    try:
+        msgspec.convert(data, fields)
+    except msgspec.ValidationError as error:
+        names = ", ".join(field.encode_name + "?" * (not field.required) for field in _fields(fields))
+        raise SessionError(f"event {kind!r}: {error}; its fields are {names}") from None
+
+
+def check_type(kind: str, ignorable: bool) -> None:
+    """Raise `SessionError` for a type that this version does not know and must not skip."""
+    if kind not in KNOWN and not ignorable:
+        raise SessionError(
+            f"unknown type of event {kind!r}. This version knows {', '.join(KNOWN)}. A newer version may know "
+            "it; an event that others may skip has to be appended with ignorable=True"
+        )
+
+
+def _check_name(kind: str) -> None:
+    try:
+        check(kind, root="type")
+    except InvalidValue as error:
+        raise SessionError(f"the type of an event is text: {error}") from None
+    if type(kind) is not str or not kind:
+        raise SessionError("the type of an event is text, and not empty")
+
+
+def _fields(kind: type[Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(kind)
+
+
+# ------------------------------------------------------------------------------------------------ text
+
+
+def data_to_text(data: Mapping[str, JSON]) -> bytes:
+    """Return JSON data as compact JSON text in UTF-8; every integer and `-0.0` survive."""
+    return msgspec.json.encode(data)
+
+
+def data_from_text(text: str) -> dict[str, JSON]:
+    """Return the frozen object that a text holds. Raises `ValueError` for anything but a JSON object."""
+    data = msgspec.json.decode(text)
+    if type(data) is not dict:
+        raise ValueError("not a JSON object")
+    frozen: dict[str, JSON] = adopt(data)
+    return frozen

@@ -1,0 +1,324 @@
+"""Sessions: an append-only list of events, with one writer and many readers. The order of things is decided here.
+
+`append` is synchronous and stays in memory; `commit` makes everything appended so far durable, in a worker
+thread. How events lie in a file is `database`'s matter; what an event may hold is `events`'.
+
+Memory: a session with a file holds what is not committed yet, twice (the event and its text), and nothing
+else. Whoever appends without an end looks at `pending_bytes` and commits. A session without a file holds all
+its events for as long as it lives.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from contextlib import asynccontextmanager
+from itertools import chain, islice
+from threading import get_ident
+from time import time_ns
+from types import TracebackType
+from typing import TypeAlias
+
+import trio
+
+from codemode.errors import SessionError
+from codemode.session.database import DatabaseReader, DatabaseWriter, Row
+from codemode.session.events import MAX_TIME, Event, check_event, data_to_text
+from codemode.values import JSON, freeze
+
+__all__ = ["Observer", "Session", "SessionReader"]
+
+Observer: TypeAlias = Callable[[Event], None]
+
+MAX_EVENT_BYTES = 512 * 1024 * 1024
+"""Of an event's data as JSON text, in a session with a file. SQLite's own bound is 10⁹ bytes for a row."""
+
+_log = logging.getLogger("codemode.session")
+
+
+class Session:
+    """The log of one conversation, open for writing. Get one from `Session.open`.
+
+    Everything but `commit` is synchronous. Appending belongs to the thread that opened the session; other
+    threads of a trio program go through `trio.from_thread.run_sync(session.append, type, data)`.
+    """
+
+    def __init__(self, writer: DatabaseWriter | None = None, reader: DatabaseReader | None = None) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._thread = get_ident()
+        self._next_seq = writer.next_seq if writer else 0
+        self._last_time = writer.last_time if writer else 0
+        # What no commit has stored yet: the events and, with a file, their rows. A commit puts new lists in
+        # place of these, so that an iterator can go on over the old ones; appending only makes them longer.
+        self._pending: list[Event] = []
+        self._rows: list[Row] = []
+        self._pending_bytes = 0
+        self._observers: tuple[Observer, ...] = ()
+        self._notifying = False
+        self._closed = False
+        self._committing = trio.Lock()
+        # Its own limiter: commits neither wait for tools that fill trio's worker threads, nor run two at a time.
+        self._limiter = trio.CapacityLimiter(1)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: str | os.PathLike[str] | None) -> AsyncIterator[Session]:
+        """Open a session for writing, or make a new one; `None` keeps it in memory.
+
+        On leaving the block everything appended is committed and the file closed, also when the block is
+        cancelled: that waits for the disk. The file (mode 0600) is opened and closed in a worker thread.
+
+        Raises `SessionError` if the session has a writer already, here or in another process; if the file is
+        something else, which is then left untouched; if it was written by a newer version, or holds events that
+        this one does not know and may not skip; or if it cannot be read and written. On leaving, if the last
+        commit fails; its events are then lost.
+        """
+        if path is None:
+            session = cls()
+        else:
+            session = cls(*await trio.to_thread.run_sync(_open, path, limiter=trio.CapacityLimiter(1)))
+        try:
+            yield session
+        finally:
+            with trio.CancelScope(shield=True):
+                await session._close()
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> SessionReader:
+        """Open a session for reading only, beside whoever writes it; works without trio, and blocks briefly.
+
+        Raises `SessionError` if there is no session at `path`, or it cannot be read by this version.
+        """
+        return SessionReader(path)
+
+    @property
+    def path(self) -> str | None:
+        """The file, or None for a session in memory."""
+        return self._writer.path if self._writer else None
+
+    @property
+    def next_seq(self) -> int:
+        """The place that the next event will have; also the number of events so far."""
+        return self._next_seq
+
+    @property
+    def committed(self) -> int:
+        """How many events are durable: all with a smaller `seq`. Always 0 for a session in memory."""
+        return self._next_seq - len(self._pending)
+
+    @property
+    def pending_bytes(self) -> int:
+        """How much waits for a commit: the size of its JSON text, in bytes. Always 0 for a session in memory."""
+        return self._pending_bytes
+
+    def append(self, type: str, data: JSON, *, ignorable: bool = False) -> Event:
+        """Add an event and return it. Touches no disk; it becomes durable with the next `commit`.
+
+        `data` is copied and frozen. `ignorable` is for types of your own: readers that do not know the type may
+        skip it. Observers are told before this returns.
+
+        Raises `values.InvalidValue` if `data` is not JSON; `SessionError` if the type is unknown and not
+        ignorable, if the data of a known type has other fields than it should, from within an observer, in
+        another thread, and on a closed session. Nothing has been added then.
+        """
+        self._check_may_append()
+        frozen = freeze(data, root="data")
+        check_event(type, frozen, ignorable)
+        now = max(time_ns() // 1_000_000, self._last_time)
+        event = Event(self._next_seq, now, type, frozen, ignorable)
+        self._add(event, self._text(event))
+        return event
+
+    def restore(self, events: Iterable[Event]) -> int:
+        """Take over events of another log into this empty session, with their `seq` and `time`; return how many.
+
+        All or none, held in memory until the next `commit`. Raises `SessionError` if this session is not empty,
+        the events do not count from 0 or go back in time, or one of them could not have been appended.
+        """
+        self._check_may_append()
+        if self._next_seq:
+            raise SessionError(f"only an empty session can take over events; this one has {self._next_seq}")
+        taken: list[tuple[Event, bytes]] = []
+        time = 0
+        for event in events:
+            where = f"event {len(taken)} of what is to be taken over"
+            if event.seq != len(taken):
+                raise SessionError(f"{where} has seq {event.seq}; they count from 0 without gaps")
+            if not time <= event.time <= MAX_TIME:
+                raise SessionError(
+                    f"{where} has time {event.time}, the one before it {time}; time never goes back"
+                )
+            frozen = freeze(event.data, root=f"event {event.seq}: data")
+            check_event(event.type, frozen, event.ignorable)
+            time = event.time
+            copy = Event(event.seq, time, event.type, frozen, event.ignorable)
+            taken.append((copy, self._text(copy)))
+        for copy, text in taken:
+            self._add(copy, text)
+        return len(taken)
+
+    def events(self, since: int = 0, types: Collection[str] | None = None) -> Iterator[Event]:
+        """Iterate in order over the events from `since` on that there are now, committed or not.
+
+        `types` keeps those of the given types. Stored events are read from the file in pages, as the iterator
+        goes on; each page blocks for a moment, so walk a large log in a worker thread.
+
+        Raises `SessionError` if the session is or gets closed, or the file is damaged.
+        """
+        if self._closed:
+            raise SessionError("this session is closed; read it with Session.read")
+        since = max(since, 0)
+        types = None if types is None else frozenset({types} if isinstance(types, str) else types)
+        pending, first = self._pending, self.committed
+        waiting = islice(pending, max(since - first, 0), len(pending))
+        if types is not None:
+            waiting = (event for event in waiting if event.type in types)  # type: ignore[assignment]
+        if self._reader is None or since >= first:
+            return iter(waiting)
+        return chain(self._reader.events(since, first, types), waiting)
+
+    def observe(self, observer: Observer) -> Callable[[], None]:
+        """Call `observer` with every event from now on, as it is appended; return what ends that.
+
+        Observers are called in the order in which they came, and cannot append. What one raises is logged
+        (logger `codemode.session`) and goes no further.
+        """
+        self._observers = (*self._observers, observer)
+
+        def remove() -> None:
+            self._observers = tuple(other for other in self._observers if other is not observer)
+
+        return remove
+
+    async def commit(self) -> None:
+        """Make everything appended so far durable: when this returns, it survives a crash of the machine.
+
+        Commits that wait together become one. A session in memory has nothing to do here.
+
+        Always a checkpoint. Cancelled before its write began, it wrote nothing; a write that has begun is waited
+        for. Either way the events stay in order for the next commit, none twice.
+
+        Raises `SessionError` if the file cannot be written (disk full, I/O error, locked, moved) or the session
+        is closed; the events are kept, and the next commit tries them again.
+        """
+        if self._closed:
+            raise SessionError("this session is closed; nothing more can be committed")
+        await self._commit(self._next_seq)
+
+    async def _commit(self, end: int) -> None:
+        async with self._committing:
+            if self._writer is None or self.committed >= end:
+                return
+            rows, size = self._rows[:], self._pending_bytes
+            await trio.to_thread.run_sync(self._writer.write, rows, limiter=self._limiter)
+            self._pending = self._pending[len(rows) :]
+            self._rows = self._rows[len(rows) :]
+            self._pending_bytes -= size
+
+    async def _close(self) -> None:
+        self._closed = True
+        try:
+            await self._commit(self._next_seq)
+        finally:
+            if self._writer is not None:
+                await trio.to_thread.run_sync(self._close_files, limiter=self._limiter)
+
+    def _close_files(self) -> None:
+        # The writer last: the last to close a file is who clears away what SQLite keeps beside it.
+        if self._reader is not None:
+            self._reader.close()
+        if self._writer is not None:
+            self._writer.close()
+
+    def _check_may_append(self) -> None:
+        if self._closed:
+            raise SessionError("this session is closed; nothing more can be appended")
+        if self._notifying:
+            raise SessionError("an observer cannot append: the others have not seen the event before it yet")
+        if get_ident() != self._thread:
+            raise SessionError(
+                "only the thread that opened a session can append to it; from a worker thread use "
+                "trio.from_thread.run_sync(session.append, type, data)"
+            )
+
+    def _text(self, event: Event) -> bytes:
+        if self._writer is None:
+            return b""
+        text = data_to_text(event.data)
+        if len(text) > MAX_EVENT_BYTES:
+            raise SessionError(
+                f"an event of {len(text):,} bytes; a session file takes {MAX_EVENT_BYTES:,} at most"
+            )
+        return text
+
+    def _add(self, event: Event, text: bytes) -> None:
+        if self._writer is not None:
+            self._rows.append((event.seq, event.time, event.type, int(event.ignorable), text.decode()))
+            self._pending_bytes += len(text)
+        self._pending.append(event)
+        self._next_seq = event.seq + 1
+        self._last_time = event.time
+        if self._observers:
+            self._notify(event)
+
+    def _notify(self, event: Event) -> None:
+        self._notifying = True
+        try:
+            for observer in self._observers:
+                try:
+                    observer(event)
+                except Exception:
+                    _log.exception("an observer failed at event %d (%s)", event.seq, event.type)
+        finally:
+            self._notifying = False
+
+
+class SessionReader:
+    """A session open for reading only: a context manager, without trio. Get one from `Session.read`.
+
+    It sees what has been committed, including what a writer commits while it is open.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = os.path.realpath(os.fspath(path))
+        self._reader = DatabaseReader(self._path)
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self._path
+
+    def events(self, since: int = 0, types: Collection[str] | None = None) -> Iterator[Event]:
+        """Iterate in order over the committed events from `since` on, of the given types or of all.
+
+        Ends after the last event that is committed by then. Raises `SessionError` if the reader is or gets
+        closed, or the file is damaged or holds an event that this version does not know and may not skip.
+        """
+        types = None if types is None else frozenset({types} if isinstance(types, str) else types)
+        return self._reader.events(max(since, 0), None, types)
+
+    def close(self) -> None:
+        """Close the file. Harmless when it is closed."""
+        self._reader.close()
+
+    def __enter__(self) -> SessionReader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _open(path: str | os.PathLike[str]) -> tuple[DatabaseWriter, DatabaseReader]:
+    writer = DatabaseWriter(os.path.realpath(os.fspath(path)))
+    try:
+        return writer, DatabaseReader(writer.path)
+    except BaseException:
+        writer.close()
+        raise
