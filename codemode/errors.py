@@ -82,8 +82,9 @@ class RunError(CodeModeError):
     code = "RUN_FAILED"
 
     def __init__(self, kind: str, message: str, logs: Sequence[str] = ()) -> None:
-        super().__init__(message)
+        super().__init__(f"run failed ({kind}): {message}")
         self.kind = kind
+        self.reason = message
         self.logs = tuple(logs)
 
 

@@ -100,9 +100,10 @@ class Fault(Struct, frozen=True, array_like=True, tag=3):
 FromHost: TypeAlias = Program | Value | Fault
 
 # ------------------------------------------------------------------------------- from guest to host
+# These are maps, not arrays: an absent field is absent, and an unknown one is refused.
 
 
-class Call(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=1):
+class Call(Struct, frozen=True, forbid_unknown_fields=True, tag=1):
     """A program calls a tool. `id` counts from 1 in a run; `arguments` is an encoded object."""
 
     id: int
@@ -110,25 +111,25 @@ class Call(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag
     arguments: Raw
 
 
-class Cancel(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=2):
+class Cancel(Struct, frozen=True, forbid_unknown_fields=True, tag=2):
     """The program no longer waits for call `id` (its task was cancelled or timed out)."""
 
     id: int
 
 
-class Log(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=3):
+class Log(Struct, frozen=True, forbid_unknown_fields=True, tag=3):
     """Text that the program printed, newlines included, in order."""
 
     text: str
 
 
-class Done(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=4):
+class Done(Struct, frozen=True, forbid_unknown_fields=True, tag=4):
     """The program ended well. `value` is absent when it returned nothing."""
 
     value: Raw | UnsetType = UNSET
 
 
-class Failed(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=5):
+class Failed(Struct, frozen=True, forbid_unknown_fields=True, tag=5):
     """The program did not end well: one of the kinds that a guest can know, and the text for its reader."""
 
     kind: str

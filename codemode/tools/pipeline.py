@@ -63,13 +63,14 @@ _T = TypeVar("_T")
 class Dispatch:
     """The state of one call on its way through the pipeline. `outcome` is None until there is one."""
 
-    __slots__ = ("body_started", "call", "is_final", "made", "outcome", "tool")
+    __slots__ = ("body_started", "call", "is_final", "is_finished", "made", "outcome", "tool")
 
     def __init__(self, call: Call, tool: Tool | None) -> None:
         self.call = call
         self.tool = tool
         self.outcome: Outcome | None = None
         self.is_final = False  # post-execute hooks do not see it
+        self.is_finished = False  # stage 9 has begun; it never begins twice
         self.body_started = False
         self.made: list[Success] = []  # the successes that were made under this call's token
 
@@ -119,7 +120,10 @@ class Pipeline:
 
         Cancellation reaches the body, ends the call as aborted for its observers, and is passed on.
         """
-        dispatch = self.begin(name, arguments, id=id, root_id=root_id, parent=parent)
+        return await self.finish(self.begin(name, arguments, id=id, root_id=root_id, parent=parent))
+
+    async def finish(self, dispatch: Dispatch) -> Outcome:
+        """Take a call that has begun through all the other stages. Cancellation is as in `execute`."""
         try:
             await self.prepare(dispatch)
             await self.perform(dispatch)
@@ -304,6 +308,8 @@ class Pipeline:
     async def settle_aborted(self, dispatch: Dispatch) -> None:
         """Stage 9 for a call that was cancelled. Shielded, and bounded by a few seconds."""
         dispatch.abort()
+        if dispatch.is_finished:
+            return
         with trio.move_on_after(_SETTLE_SECONDS, shield=True):
             await self._finish(dispatch)
 
@@ -334,6 +340,7 @@ class Pipeline:
         return msgspec.structs.replace(outcome, contexts=contexts) if said.contexts else outcome
 
     async def _finish(self, dispatch: Dispatch) -> None:
+        dispatch.is_finished = True
         call = dispatch.call
         finalizers = self.hooks.finalize_content
         if dispatch.tool is not None and dispatch.tool.finalize_content is not None:

@@ -1,0 +1,130 @@
+"""Which commands and options there are, and what an exit code means. No command's work is done here.
+
+Exit codes: 0 the run ended well, 1 it did not, 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from codemode.cli import demo, run
+from codemode.cli.terminal import UsageError
+from codemode.sandbox import Limits
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. Wrong usage raises `SystemExit(2)`, as argparse does."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        code: int = options.command(options)
+        sys.stdout.flush()
+    except UsageError as error:
+        print(f"codemode: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("codemode: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Whoever read the output has gone; there is nobody to tell, and Python must not try at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="codemode",
+        description="Run one Python program, confined, with tools as its functions.",
+    )
+    parser.add_argument("--version", action="version", version=f"codemode {version('codemode')}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    command = commands.add_parser(
+        "run",
+        help="run a program",
+        description="Run a program with tools over a workspace. Printed text streams as it comes, the result "
+        "follows. Exit code: 0 the run ended well, 1 it did not, 2 wrong usage.",
+    )
+    command.add_argument(
+        "program", metavar="PROGRAM", help="a file with the program, or - for standard input"
+    )
+    command.add_argument(
+        "--workspace",
+        metavar="DIR",
+        default=".",
+        help="the directory that the file tools see (default: the current one)",
+    )
+    command.add_argument(
+        "--write", action="store_true", help="also give the tools that change files: write and edit"
+    )
+    command.add_argument(
+        "--tools",
+        metavar="MODULE:NAME",
+        action="append",
+        default=[],
+        help="give tools of your own: a Tool, or a list of them, in an importable module (repeatable)",
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object instead, at the end")
+    command.add_argument("--session", metavar="FILE", help="keep the log of all calls in this SQLite file")
+    defaults = Limits()
+    command.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=float,
+        default=defaults.wall_seconds,
+        help="real time for the run (default: %(default)g)",
+    )
+    command.add_argument(
+        "--cpu",
+        metavar="SECONDS",
+        type=float,
+        default=defaults.cpu_seconds,
+        help="processor time for the program itself (default: %(default)g)",
+    )
+    command.add_argument(
+        "--memory",
+        metavar="SIZE",
+        type=_size,
+        default=defaults.memory_bytes,
+        help="memory for the program: 512M, 2G; a plain number is MiB (default: 512M)",
+    )
+    command.add_argument(
+        "--max-calls",
+        metavar="N",
+        type=int,
+        default=defaults.max_calls,
+        help="tool calls in the run (default: %(default)d)",
+    )
+    command.set_defaults(command=run.command)
+
+    command = commands.add_parser(
+        "demo",
+        help="see a program work on real files",
+        description="Run a program over a real source tree and show it, each of its tool calls as they "
+        "happen, and what a model would get back.",
+    )
+    command.add_argument(
+        "--workspace",
+        metavar="DIR",
+        help="the source tree to look at (default: the source of codemode itself)",
+    )
+    command.set_defaults(command=demo.command)
+    return parser
+
+
+def _size(text: str) -> int:
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    digits = text.upper().removesuffix("B").removesuffix("I")
+    unit = units.get(digits[-1:])
+    try:
+        size = float(digits[:-1]) * unit if unit else float(digits) * units["M"]
+        return int(size)
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write 512M or 2G") from None

@@ -1,0 +1,1 @@
+"""The tool that joins tools, sandbox and session."""
