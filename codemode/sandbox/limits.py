@@ -38,5 +38,10 @@ class Limits(Struct, frozen=True, kw_only=True):
         for name in self.__struct_fields__:
             value = getattr(self, name)
             number = int | float if name.endswith("_seconds") else int
-            if isinstance(value, bool) or not isinstance(value, number) or not value > 0 or not math.isfinite(value):
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, number)
+                or not value > 0
+                or not math.isfinite(value)
+            ):
                 raise ValueError(f"Limits({name}={value!r}): must be a positive, finite number")

@@ -1,0 +1,50 @@
+"""What a process can do to itself: die with its parent, keep one descriptor, hide its memory, give up privileges."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+
+from codemode.guest.confine import kernel
+
+__all__ = ["close_all_but", "die_with_parent", "forbid_new_privileges", "hide_memory"]
+
+# linux/prctl.h
+_SET_PDEATHSIG = 1
+_SET_DUMPABLE = 4
+_SET_NO_NEW_PRIVS = 38
+_GET_NO_NEW_PRIVS = 39
+
+_LAST_DESCRIPTOR = 0xFFFF_FFFF
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process when the thread that forked it ends.
+
+    A fork and a change of credentials undo it, so it is asked again after each. A parent that was already gone is
+    not noticed: the caller compares `os.getppid()` afterwards.
+    """
+    kernel.prctl(_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def hide_memory() -> None:
+    """No core dump, no debugger, and /proc/self belongs to root. Forks inherit it."""
+    kernel.prctl(_SET_DUMPABLE, 0)
+
+
+def forbid_new_privileges() -> bool:
+    """Make every later exec gain nothing, for ever; forks inherit it. Returns whether it holds."""
+    kernel.prctl(_SET_NO_NEW_PRIVS, 1)
+    return kernel.prctl(_GET_NO_NEW_PRIVS) == 1
+
+
+def close_all_but(descriptor: int) -> None:
+    """Close every descriptor but one, whatever this process knows of them. Raises OSError."""
+    try:
+        if descriptor > 0:
+            kernel.call("close_range", 0, descriptor - 1, 0)
+        kernel.call("close_range", descriptor + 1, ctypes.c_uint(_LAST_DESCRIPTOR), 0)
+    except OSError:  # before Linux 5.9
+        for low, high in ((0, descriptor), (descriptor + 1, os.sysconf("SC_OPEN_MAX"))):
+            os.closerange(low, high)

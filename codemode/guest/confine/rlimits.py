@@ -1,0 +1,92 @@
+"""Resource limits: memory and processor time as given, everything else nothing.
+
+Memory is bounded twice: address space (every mapping) and data (private writable memory). Both count what a guest
+inherits by the fork, so both are set above the zygote's own size. Over either, an allocation fails and Python raises
+MemoryError. Processor time is a timer whose default action kills at once, wherever the program is, with the
+coarser RLIMIT_CPU behind it.
+"""
+
+from __future__ import annotations
+
+import math
+import resource
+import signal
+from typing import NamedTuple
+
+__all__ = ["WARM_UP_SECONDS", "Size", "allow_descriptors", "limit_always", "limit_guest", "own_size"]
+
+WARM_UP_SECONDS = 0.05
+"""Processor time that a guest may use before it has a program, on top of the program's own."""
+
+_SPARE_BYTES = 2 * 1024 * 1024
+"""What the zygote may grow after it was measured, and a guest for its warm-up."""
+
+_STACK_BYTES = 8 * 1024 * 1024
+"""A larger stack would only give runaway recursion in C more to use up before it ends."""
+
+_LONGEST = 10 * 365 * 24 * 3600.0
+
+_NOTHING = (
+    resource.RLIMIT_FSIZE,
+    resource.RLIMIT_CORE,
+    resource.RLIMIT_MEMLOCK,
+    resource.RLIMIT_MSGQUEUE,
+)
+
+
+class Size(NamedTuple):
+    """The memory of a process in bytes, as the limits count it."""
+
+    address_space: int
+    data: int
+    resident: int
+
+
+def own_size() -> Size:
+    """Measure this process. Raises OSError without /proc."""
+    sizes: dict[str, int] = {}
+    with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+        for line in status:
+            name, _, value = line.partition(":")
+            if name in ("VmSize", "VmData", "VmRSS"):
+                sizes[name] = int(value.split()[0]) * 1024
+    return Size(sizes["VmSize"], sizes["VmData"], sizes["VmRSS"])
+
+
+def limit_always() -> None:
+    """Set the limits that are the same for every guest; forks inherit them."""
+    for kind in _NOTHING:
+        resource.setrlimit(kind, (0, 0))
+    _lower(resource.RLIMIT_STACK, _STACK_BYTES, _STACK_BYTES)
+
+
+def allow_descriptors() -> None:
+    """Let the zygote hold as many descriptors as it may: one per living guest."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def limit_guest(base: Size, memory_bytes: int, cpu_seconds: float) -> None:
+    """Set this guest's own limits. `base` is the size of the zygote that it was forked from.
+
+    No further process can be made (for an ordinary user; for root the filter alone says so) and no descriptor
+    opened. One descriptor is allowed because poll(2) counts the ones it is given against this limit.
+    """
+    room = memory_bytes + _SPARE_BYTES
+    _lower(resource.RLIMIT_AS, base.address_space + room, base.address_space + room)
+    _lower(resource.RLIMIT_DATA, base.data + room, base.data + room)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1, 1))
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+    seconds = min(cpu_seconds, _LONGEST) + WARM_UP_SECONDS
+    backstop = math.ceil(seconds) + 1
+    _lower(resource.RLIMIT_CPU, backstop, backstop + 1)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _lower(kind: int, soft: int, hard: int) -> None:
+    """Set a limit, never above the hard one that is already there."""
+    _, ceiling = resource.getrlimit(kind)
+    if ceiling != resource.RLIM_INFINITY:
+        soft, hard = min(soft, ceiling), min(hard, ceiling)
+    top = (1 << 63) - 1
+    resource.setrlimit(kind, (min(soft, top), min(hard, top)))

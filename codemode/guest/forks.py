@@ -1,0 +1,310 @@
+"""The process that makes guests: it loads the language, shuts itself in, and then forks one guest per request.
+
+It talks to the host over one SEQPACKET socket (`codemode.control`) and never reads a byte that a guest wrote. How a
+guest ended, its processor time and its memory are the kernel's word, from wait4. It ends when the host does.
+"""
+
+from __future__ import annotations
+
+import array
+import gc
+import importlib
+import os
+import platform
+import select
+import signal
+import socket
+import traceback
+from collections.abc import Callable
+from typing import NoReturn, Protocol
+
+from codemode import control as wire
+from codemode.control import Layer
+from codemode.guest.confine import (
+    Cage,
+    capabilities,
+    enter,
+    kernel,
+    landlock,
+    namespaces,
+    process,
+    rlimits,
+    seccomp,
+)
+from codemode.guest.confine.table import CHANNEL
+
+__all__ = ["serve"]
+
+_NOT_CONFINED = 70
+_FAILED = 71
+"""Exit codes of a guest that never came to run a program, or whose engine failed; a hint for a reader of logs."""
+
+_MAX_TEXT = 8_000
+_TRIAL_MEMORY = 16 * 1024 * 1024
+_TRIAL_SECONDS = 5.0
+
+
+class _Language(Protocol):
+    """What this process needs of `codemode.guest.program`."""
+
+    def prepare(self) -> None: ...
+    def warm_up(self) -> None: ...
+    def serve(self, fd: int) -> None: ...
+
+
+def serve(control: int, left: dict[str, str]) -> NoReturn:
+    """Boot, say so, and make guests until the host is gone. `left` is what `namespaces.enter_own` returned."""
+    channel = socket.socket(fileno=control)
+    try:
+        layers, cage, language = _boot(left)
+    except BaseException:
+        channel.send(wire.pack(wire.Broken(traceback.format_exc()[-_MAX_TEXT:])))
+        os._exit(1)
+    channel.send(wire.pack(wire.Ready(layers, cage.base.resident)))
+    if all(layer.stands for layer in layers if layer.required):
+        os.dup2(0, 2)  # nothing is said on the host's diagnostics pipe from here on
+        _Forks(channel, cage, language).serve()
+    os._exit(0)
+
+
+# ---------------------------------------------------------------------------------------- booting
+
+
+def _boot(left: dict[str, str]) -> tuple[tuple[Layer, ...], Cage, _Language]:
+    """Load everything, then shut this process in; what cannot be shut is reported."""
+    if not kernel.NUMBERS:
+        raise RuntimeError(f"no table of system calls for {platform.machine()} processors")
+    language: _Language = importlib.import_module("codemode.guest.program")
+    language.prepare()
+    filter_ = seccomp.build(kernel.MACHINE)
+    gc.collect()
+    base = rlimits.own_size()
+
+    layers = [
+        Layer(name, not problem, False, problem or "entered")
+        for name, problem in ((_NAMES[name], problem) for name, problem in left.items())
+    ]
+    layers.append(_try_layer("empty root", _empty_root, left["mnt"]))
+    privileges = _try_layer("no new privileges", _no_new_privileges, required=True)
+    layers.append(_try_layer("landlock", _landlock))
+    layers.append(_try_layer("no capabilities", _no_capabilities))
+    process.hide_memory()
+    rlimits.limit_always()
+    rlimits.allow_descriptors()
+    cage = Cage(os.getpid(), base, filter_)
+    layers += [privileges, *_trial(cage, language)]
+    gc.collect()
+    gc.freeze()
+    return tuple(layers), cage, language
+
+
+_NAMES = {
+    "user": "user namespace",
+    "pid_for_children": "process namespace",
+    "net": "network namespace",
+    "ipc": "ipc namespace",
+    "uts": "host name namespace",
+    "mnt": "mount namespace",
+    "cgroup": "cgroup namespace",
+}
+
+
+def _try_layer(name: str, put_on: Callable[[], str], obstacle: str = "", *, required: bool = False) -> Layer:
+    """Put one layer on. `put_on` returns what it saw, and raises OSError when the layer does not stand."""
+    if obstacle:
+        return Layer(name, False, required, obstacle)
+    try:
+        return Layer(name, True, required, put_on())
+    except OSError as error:
+        return Layer(name, False, required, error.strerror or str(error))
+
+
+def _empty_root() -> str:
+    namespaces.swap_root()
+    if not namespaces.root_is_empty():
+        raise OSError("the new root is not empty")
+    return "an empty, read-only file system"
+
+
+def _no_new_privileges() -> str:
+    if not process.forbid_new_privileges():
+        raise OSError("the kernel did not keep it")
+    return "no exec can gain anything"
+
+
+def _landlock() -> str:
+    version = landlock.deny_everything()
+    try:
+        os.close(os.open("/", os.O_RDONLY | os.O_DIRECTORY))
+    except PermissionError:
+        return f"version {version}"
+    raise OSError("a directory could still be opened")
+
+
+def _no_capabilities() -> str:
+    if not capabilities.drop_all():
+        raise OSError("some are left")
+    return "none is left"
+
+
+def _trial(cage: Cage, language: _Language) -> list[Layer]:
+    """Send one guest behind the wall and see what it can do there."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        _try_everything(cage, theirs.fileno(), language)
+    theirs.close()
+    said = b""
+    while chunk := ours.recv(65536):
+        said += chunk
+    ours.close()
+    status = os.waitpid(pid, 0)[1]
+    words, _, failure = said.decode(errors="replace").partition("\n!")
+    seen = words.split("\n")
+    if failure:
+        raise RuntimeError(f"a guest could not be made ready: {failure}")
+    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGSYS
+
+    def layer(name: str, stands: bool, good: str, bad: str) -> Layer:
+        return Layer(name, stands, True, good if stands else f"{bad} (the trial guest: {status=}, {seen!r})")
+
+    return [
+        layer("resource limits", "memory" in seen, "memory is bounded", "memory was not bounded"),
+        layer(
+            "one descriptor",
+            "descriptors" in seen,
+            "only the channel is open",
+            "more than the channel is open",
+        ),
+        layer(
+            "seccomp",
+            "files" in seen and killed,
+            "a file was refused, a socket killed",
+            "system calls are not filtered; the kernel needs CONFIG_SECCOMP_FILTER",
+        ),
+    ]
+
+
+def _try_everything(cage: Cage, channel: int, language: _Language) -> NoReturn:
+    """The trial guest: say on the channel what holds, then make a call that must kill."""
+    try:
+        enter(cage, channel, _TRIAL_MEMORY, _TRIAL_SECONDS)
+        try:
+            os.close(os.open("/", os.O_RDONLY))
+        except PermissionError:
+            _say("files")
+        try:
+            bytearray(2 * _TRIAL_MEMORY)
+        except MemoryError:
+            _say("memory")
+        if all(_is_closed(descriptor) for descriptor in range(256) if descriptor != CHANNEL):
+            _say("descriptors")
+        language.warm_up()
+    except BaseException:
+        _say("!" + traceback.format_exc()[-_MAX_TEXT:])
+        os._exit(_FAILED)
+    socket.socket()
+    os._exit(0)
+
+
+def _say(word: str) -> None:
+    os.write(CHANNEL, f"\n{word}".encode())
+
+
+def _is_closed(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(events & select.POLLNVAL for _, events in poll.poll(0))
+
+
+# ---------------------------------------------------------------------------------------- serving
+
+
+class _Forks:
+    """Makes guests, and reports how each ended."""
+
+    def __init__(self, channel: socket.socket, cage: Cage, language: _Language) -> None:
+        self._channel = channel
+        self._cage = cage
+        self._language = language
+        self._events = select.epoll()
+        self._events.register(channel.fileno(), select.EPOLLIN)
+        self._ids: dict[int, tuple[int, int]] = {}  # by pidfd: the host's id, the process number
+
+    def serve(self) -> None:
+        """Return when the host is gone."""
+        channel = self._channel.fileno()
+        while True:
+            for descriptor, _ in self._events.poll():
+                if descriptor != channel:
+                    self._reap(descriptor)
+                elif not self._listen():
+                    return
+
+    def _listen(self) -> bool:
+        data, passed, _, _ = self._channel.recvmsg(wire.MAX_MESSAGE, socket.CMSG_SPACE(4))
+        if not data:
+            return False
+        descriptors = array.array("i")
+        for _, _, packed in passed:
+            descriptors.frombytes(packed[: len(packed) // 4 * 4])
+        message = wire.from_host(data)
+        if isinstance(message, wire.Kill):
+            self._kill(message.id)
+        elif descriptors:
+            self._spawn(message, descriptors[0])
+        else:
+            self._refuse(message, "no descriptor left for its channel")
+        return True
+
+    def _spawn(self, message: wire.Spawn, channel: int) -> None:
+        try:
+            pid = os.fork()
+            if pid == 0:
+                self._be_guest(message, channel)
+        except OSError as error:
+            self._refuse(message, error.strerror or str(error))
+            return
+        finally:
+            os.close(channel)
+        try:
+            pidfd = os.pidfd_open(pid)
+        except OSError as error:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            self._refuse(message, error.strerror or str(error))
+            return
+        self._ids[pidfd] = message.id, pid
+        self._events.register(pidfd, select.EPOLLIN)
+        self._channel.sendmsg(
+            [wire.pack(wire.Spawned(message.id))],
+            [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [pidfd]))],
+        )
+
+    def _refuse(self, message: wire.Spawn, reason: str) -> None:
+        self._channel.send(wire.pack(wire.Refused(message.id, reason)))
+
+    def _be_guest(self, message: wire.Spawn, channel: int) -> NoReturn:
+        code = _NOT_CONFINED
+        try:
+            enter(self._cage, channel, message.memory_bytes, message.cpu_seconds)
+            code = _FAILED
+            self._language.warm_up()
+            self._language.serve(CHANNEL)
+            code = 0
+        finally:
+            os._exit(code)
+
+    def _reap(self, pidfd: int) -> None:
+        id_, pid = self._ids.pop(pidfd)
+        self._events.unregister(pidfd)
+        os.close(pidfd)
+        _, status, usage = os.wait4(pid, 0)
+        self._channel.send(
+            wire.pack(wire.Ended(id_, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024))
+        )
+
+    def _kill(self, wanted: int) -> None:
+        for id_, pid in self._ids.values():
+            if id_ == wanted:
+                os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,208 @@
+"""What host and guest say to each other in one run: bytes in, calls and logs out, until there is an end. No I/O.
+
+This is the host's side of the protocol and its distrust. A guest may send, in any order, `Call` with ids that count
+1, 2, 3 ..., one `Cancel` for a call, `Log`, and then once `Done` or `Failed`. Everything else ends the run, and
+nothing that comes after the end is looked at. Sizes and numbers are measured here again, whatever the guest
+measured; text is never formatted, and values are checked before anyone sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import UNSET, Raw, UnsetType
+
+from codemode import wire
+from codemode.sandbox import ending
+from codemode.sandbox.ending import Ending
+from codemode.sandbox.interface import RunHandler
+from codemode.sandbox.limits import Limits
+from codemode.sandbox.outcome import RunErrorKind
+from codemode.values import JSON, FrozenDict
+from codemode.wire import WireError
+
+__all__ = ["Conversation"]
+
+_FRAMES_PER_ROUND = 64
+"""Frames handled in one go; then others get their turn."""
+
+_OVERHEAD_BYTES = 64 * 1024
+"""What a frame may have beyond the largest value in it."""
+
+# What a guest can know about its own end; every other kind is for the host to say.
+_CLAIMS: dict[str, RunErrorKind] = {
+    "exception": "exception",
+    "memory-limit": "memory-limit",
+    "output-limit": "output-limit",
+    "invalid-output": "invalid-output",
+}
+
+
+class Conversation:
+    """One run's protocol.
+
+    `send` takes the bytes of a frame for the guest and must not block. `over` is set once, by the guest's own end
+    or by `stop`; `ending` is then why, or None when the run ended well.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[str],
+        limits: Limits,
+        handler: RunHandler,
+        send: Callable[[bytes], None],
+    ) -> None:
+        self._tools = frozenset(tools)
+        self._limits = limits
+        self._handler = handler
+        self._send = send
+        self._reader = wire.FrameReader(
+            max(limits.result_bytes, limits.log_bytes, limits.error_bytes) + _OVERHEAD_BYTES
+        )
+        self._open: dict[int, _Call] = {}
+        self._pieces: list[str] = []
+        self._log_room = limits.log_bytes
+        self.calls = 0
+        self.frames = 0
+        self.over = False
+        self.ending: Ending | None = None
+        self.result: JSON | UnsetType = UNSET
+
+    @property
+    def logs(self) -> tuple[str, ...]:
+        """The lines printed so far, the unfinished one included."""
+        lines = "".join(self._pieces).split("\n")
+        if not lines[-1]:
+            lines.pop()
+        return tuple(lines)
+
+    def receive(self, data: bytes) -> bool:
+        """Take in bytes from the guest and handle some of the frames that are complete.
+
+        Returns whether there may be more to handle; call it again then, with no bytes.
+        """
+        if self.over:
+            return False
+        handled = 0
+        try:
+            for body in self._reader.feed(data):
+                self._handle(wire.from_guest(body))
+                handled += 1
+                if self.over or handled == _FRAMES_PER_ROUND:
+                    break
+        except WireError as error:
+            self.stop(ending.protocol(str(error)))
+        self.frames += handled
+        return handled == _FRAMES_PER_ROUND and not self.over
+
+    def stop(self, why: Ending) -> None:
+        """End the run for this reason, unless it has ended already."""
+        if not self.over:
+            self.over = True
+            self.ending = why
+        self._open.clear()
+
+    # ------------------------------------------------------------------------------- frames
+
+    def _handle(self, frame: wire.FromGuest) -> None:
+        if isinstance(frame, wire.Call):
+            self._call(frame)
+        elif isinstance(frame, wire.Log):
+            self._log(frame.text)
+        elif isinstance(frame, wire.Cancel):
+            self._cancel(frame.id)
+        elif isinstance(frame, wire.Done):
+            self._done(frame)
+        else:
+            self._failed(frame)
+
+    def _call(self, frame: wire.Call) -> None:
+        if frame.id != self.calls + 1:
+            raise WireError(f"call {frame.id} where call {self.calls + 1} was due")
+        if self.calls == self._limits.max_calls:
+            self.stop(ending.out_of_calls(self._limits))
+            return
+        self.calls += 1
+        length = len(memoryview(frame.arguments))
+        known = frame.name in self._tools
+        if length > self._limits.result_bytes:
+            self.stop(
+                ending.arguments_too_large(frame.name if known else "an unknown tool", length, self._limits)
+            )
+            return
+        arguments = wire.decode_untrusted(frame.arguments)
+        if type(arguments) is not FrozenDict:
+            raise WireError("the arguments of a call are no object")
+        call = _Call(self, frame.id, frame.name, arguments)
+        self._open[frame.id] = call
+        if known:
+            self._handler.call(call)
+        else:
+            call.fail("there is no tool of that name in this run", "UNKNOWN_TOOL")
+
+    def _cancel(self, id: int) -> None:
+        if not 0 < id <= self.calls:
+            raise WireError(f"cancelled call {id}, which was never made")
+        # An answer may have crossed the cancellation on its way; then nothing is left to cancel.
+        if self._open.pop(id, None) is not None:
+            self._handler.cancel(id)
+
+    def _log(self, text: str) -> None:
+        length = len(text) if text.isascii() else len(text.encode())
+        fits = length <= self._log_room
+        if not fits:
+            text = text.encode()[: self._log_room].decode(errors="ignore")
+        self._log_room -= max(length, 1)  # so that empty ones come to an end too
+        if text:
+            self._pieces.append(text)
+            self._handler.log(text)
+        if not fits:
+            self.stop(ending.printed_too_much(self._limits))
+
+    def _done(self, frame: wire.Done) -> None:
+        value = frame.value
+        if value is not UNSET:
+            length = len(memoryview(value))
+            if length > self._limits.result_bytes:
+                self.stop(ending.result_too_large(length, self._limits))
+                return
+            self.result = wire.decode_untrusted(value)
+        self._finish(None)
+
+    def _failed(self, frame: wire.Failed) -> None:
+        kind = _CLAIMS.get(frame.kind)
+        if kind is None:
+            raise WireError("an end that a guest cannot know of")
+        self._finish(Ending(kind, ending.cut_middle(frame.message, self._limits.error_bytes)))
+
+    def _finish(self, why: Ending | None) -> None:
+        self.over = True
+        self.ending = why
+        self._open.clear()
+
+    # ------------------------------------------------------------------------------- answers
+
+    def reply(self, call: _Call, frame: wire.Value | wire.Fault) -> None:
+        """Send the answer to a call that still waits for it."""
+        if self._open.pop(call.id, None) is not None:
+            self._send(wire.pack(frame))
+
+
+class _Call:
+    """A call that the program made; see `interface.CallRequest`."""
+
+    __slots__ = ("_conversation", "arguments", "id", "name")
+
+    def __init__(self, conversation: Conversation, id: int, name: str, arguments: dict[str, JSON]) -> None:
+        self._conversation = conversation
+        self.id = id
+        self.name = name
+        self.arguments = arguments
+
+    def answer(self, value: JSON) -> None:
+        """Give the program a value that `values.check` accepts."""
+        self._conversation.reply(self, wire.Value(self.id, Raw(wire.encode_value(value))))
+
+    def fail(self, message: str, code: str | None = None) -> None:
+        """Raise at the program's call."""
+        self._conversation.reply(self, wire.Fault(self.id, message, code))

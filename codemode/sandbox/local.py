@@ -1,0 +1,331 @@
+"""Runs on this machine: `LocalSandbox`, and the way of one run from a waiting guest to a reaped one."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+import trio
+from msgspec import UNSET
+
+from codemode import wire
+from codemode.control import Layer
+from codemode.errors import SandboxUnavailable
+from codemode.sandbox import ending
+from codemode.sandbox.conversation import Conversation
+from codemode.sandbox.ending import Ending
+from codemode.sandbox.guest import Guest, Pair
+from codemode.sandbox.interface import RunHandler
+from codemode.sandbox.limits import Limits
+from codemode.sandbox.outcome import RunOutcome, RunUsage
+from codemode.sandbox.pool import Pool
+from codemode.sandbox.zygote import Zygote
+from codemode.wire import ToolName
+
+__all__ = ["LocalSandbox"]
+
+_RECEIVE_BYTES = 64 * 1024
+"""Read in one go; then others get their turn."""
+
+_BACKLOG_BYTES = 64 * 1024 * 1024
+"""Answers that may wait for a guest that is busy; with more it counts as one that never reads them."""
+
+_REAP_SECONDS = 10.0
+"""How long a killed guest may take to be reaped; then its zygote counts as broken and ends."""
+
+
+class LocalSandbox:
+    """Runs programs in confined processes on this machine. Implements `sandbox.Sandbox`.
+
+    An async context manager: entering it starts the zygote and `spares` guests in advance (for runs with the memory
+    and processor limits of `limits`, which hold where a run names none); leaving it ends them all and any run that is
+    still going on, which then ends as `abort`. Entering and `run` raise `SandboxUnavailable` where a program cannot
+    be confined.
+    """
+
+    def __init__(self, limits: Limits | None = None, *, spares: int = 2) -> None:
+        if spares < 0:
+            raise ValueError(f"spares={spares}: must not be negative")
+        self._limits = Limits() if limits is None else limits
+        self._spares = spares
+        self._starting = trio.Lock()
+        self._stack = contextlib.AsyncExitStack()
+        self._nursery: trio.Nursery | None = None
+        self._zygote: Zygote | None = None
+        self._pool: Pool | None = None
+        self._oom = _OutOfMemoryWatch()
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """The layers of the process wall, as they stand; empty before the sandbox is entered."""
+        return self._zygote.layers if self._zygote is not None else ()
+
+    async def __aenter__(self) -> Self:
+        manager = trio.open_nursery()
+        self._nursery = await manager.__aenter__()
+        try:
+            await self._ready_pool()
+        except BaseException:
+            await self._close(manager)
+            raise
+        self._stack.push_async_callback(self._close, manager)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    async def _close(self, manager: contextlib.AbstractAsyncContextManager[trio.Nursery]) -> None:
+        nursery = self._nursery
+        assert nursery is not None
+        self._nursery = None
+        if self._pool is not None:
+            self._pool.close()
+        if self._zygote is not None:
+            await self._zygote.end()
+        # The nursery's tasks only listen and write; with the zygote gone they end by themselves. The shield keeps
+        # a cancellation from outside from being counted as theirs.
+        nursery.cancel_scope.shield = True
+        await manager.__aexit__(None, None, None)
+
+    # ------------------------------------------------------------------------------------ a run
+
+    async def run(
+        self, source: str, tools: Sequence[ToolName], handler: RunHandler, limits: Limits | None = None
+    ) -> RunOutcome:
+        """Run one program in a fresh guest; see `sandbox.Sandbox.run`.
+
+        When it returns or raises, the guest is dead and reaped and its descriptors are closed.
+        """
+        limits = self._limits if limits is None else limits
+        refusal = _refuse(source, limits)
+        if refusal is not None:
+            return RunOutcome(kind=refusal.kind, message=refusal.message)
+        program = wire.pack(
+            wire.Program(
+                source,
+                tuple(tools),
+                wire.GuestLimits(limits.log_bytes, limits.result_bytes, limits.error_bytes),
+            )
+        )
+        outcome = await self._run_once(program, tools, handler, limits)
+        if outcome is None:
+            # The zygote died under a guest from which nothing had come: nothing has happened yet.
+            outcome = await self._run_once(program, tools, handler, limits, last=True)
+            assert outcome is not None
+        return outcome
+
+    async def _run_once(
+        self,
+        program: bytes,
+        tools: Sequence[ToolName],
+        handler: RunHandler,
+        limits: Limits,
+        *,
+        last: bool = False,
+    ) -> RunOutcome | None:
+        pair = limits.memory_bytes, limits.cpu_seconds
+        pool, nursery = await self._ready_pool(), self._nursery
+        assert nursery is not None
+        zygote = self._zygote
+        assert zygote is not None
+        try:
+            guest = pool.take(pair)
+        except OSError as error:
+            raise SandboxUnavailable(f"no guest can be started: {error.strerror}") from error
+        outbox = _Outbox(guest, nursery)
+        conversation = Conversation([tool.name for tool in tools], limits, handler, outbox.send)
+        outbox.overflowed = lambda: conversation.stop(ending.protocol("it does not read its answers"))
+        started = trio.current_time()
+        try:
+            outbox.send(program)
+            pool.refill(pair)
+            with trio.move_on_at(started + limits.wall_seconds) as wall:
+                await _listen(guest, conversation)
+            if wall.cancelled_caught:
+                guest.kill()
+                _drain(guest, conversation)
+                conversation.stop(ending.out_of_wall(limits))
+        finally:
+            await self._bury(guest, zygote)
+        seconds = trio.current_time() - started
+        memory = 0
+        if guest.ended is not None:
+            memory = max(0, guest.ended.max_resident_bytes - zygote.resident_bytes)
+        if not conversation.over:
+            if not conversation.frames:
+                if guest.refused:
+                    raise SandboxUnavailable(f"no guest can be started: {guest.refused}")
+                if guest.ended is None and self._nursery is not None and not last:
+                    return None
+            if self._nursery is None:
+                conversation.stop(Ending("abort", "the sandbox was closed while the program ran"))
+            else:
+                conversation.stop(
+                    ending.from_status(guest.ended, limits, memory, oom_seen=self._oom.happened())
+                )
+        why = conversation.ending
+        return RunOutcome(
+            logs=conversation.logs,
+            result=conversation.result if why is None else UNSET,
+            kind=None if why is None else why.kind,
+            message="" if why is None else why.message,
+            usage=RunUsage(
+                wall_seconds=seconds,
+                cpu_seconds=0.0 if guest.ended is None else guest.ended.cpu_seconds,
+                max_memory_bytes=memory,
+                calls=conversation.calls,
+            ),
+        )
+
+    async def _bury(self, guest: Guest, zygote: Zygote) -> None:
+        """Kill a guest, wait until it is reaped, give back its descriptors. Cancellation waits for that."""
+        guest.kill()
+        with trio.move_on_after(_REAP_SECONDS, shield=True):
+            await guest.gone.wait()
+        if not guest.gone.is_set():
+            await zygote.end()
+        guest.close()
+
+    # ------------------------------------------------------------------------------------ the zygote
+
+    async def _ready_pool(self) -> Pool:
+        """Return the pool of a living zygote, starting one if there is none."""
+        if self._nursery is None:
+            raise SandboxUnavailable("the sandbox is not open; use it with 'async with'")
+        if self._pool is not None and self._zygote is not None and self._zygote.alive:
+            return self._pool
+        async with self._starting:
+            if self._pool is not None and self._zygote is not None and self._zygote.alive:
+                return self._pool
+            if self._pool is not None:
+                self._pool.close()
+            zygote = await Zygote.start()
+            if self._nursery is None:
+                await zygote.end()
+                raise SandboxUnavailable("the sandbox was closed")
+            self._nursery.start_soon(zygote.attend, name="zygote")
+            usual: Pair = self._limits.memory_bytes, self._limits.cpu_seconds
+            self._zygote, self._pool = zygote, Pool(zygote, usual, self._spares)
+            self._pool.refill(usual)
+            return self._pool
+
+
+def _refuse(source: str, limits: Limits) -> Ending | None:
+    """Say why a source needs no guest to fail."""
+    try:
+        length = len(source.encode())
+    except UnicodeEncodeError as error:
+        return ending.not_text(source, error.start)
+    if length > limits.source_bytes:
+        return ending.source_too_long(length, limits)
+    return None
+
+
+async def _listen(guest: Guest, conversation: Conversation) -> None:
+    """Carry what the guest says into the conversation, until it is over or the guest is gone.
+
+    Each round is a checkpoint and does a bounded amount of work, so that a guest that floods delays nobody.
+    """
+    channel = guest.socket
+    while not conversation.over:
+        await trio.lowlevel.wait_readable(channel)
+        try:
+            data = channel.recv(_RECEIVE_BYTES)
+        except BlockingIOError:
+            continue
+        except OSError:
+            return
+        if not data:
+            return
+        while conversation.receive(data):
+            await trio.lowlevel.checkpoint()
+            data = b""
+
+
+def _drain(guest: Guest, conversation: Conversation) -> None:
+    """Take in what a guest had said before it was stopped; the kernel's buffer bounds it."""
+    try:
+        while not conversation.over and (data := guest.socket.recv(_RECEIVE_BYTES)):
+            while conversation.receive(data):
+                data = b""
+    except OSError:
+        return
+
+
+class _Outbox:
+    """Bytes on their way to a guest. `send` never blocks; what the kernel does not take at once is written by a
+    task of the sandbox's nursery, which ends with the bytes or with the guest."""
+
+    def __init__(self, guest: Guest, nursery: trio.Nursery) -> None:
+        self._guest = guest
+        self._nursery = nursery
+        self._waiting: deque[memoryview] = deque()
+        self._bytes = 0
+        self.overflowed: Callable[[], None] = _nothing
+
+    def send(self, data: bytes) -> None:
+        view = memoryview(data)
+        if not self._waiting:
+            view = view[self._write(view) :]
+            if not view:
+                return
+            self._nursery.start_soon(self._drain, name="answers")
+        elif self._bytes > _BACKLOG_BYTES:
+            self.overflowed()
+            self._guest.kill()
+            return
+        self._waiting.append(view)
+        self._bytes += len(view)
+
+    def _write(self, view: memoryview) -> int:
+        try:
+            return self._guest.socket.send(view)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            return len(view)  # the guest is gone; whoever listens to it notices
+
+    async def _drain(self) -> None:
+        while self._waiting:
+            try:
+                await trio.lowlevel.wait_writable(self._guest.socket)
+            except (trio.ClosedResourceError, ValueError):
+                return
+            view = self._waiting[0]
+            written = self._write(view)
+            self._bytes -= written
+            if written == len(view):
+                self._waiting.popleft()
+            else:
+                self._waiting[0] = view[written:]
+
+
+def _nothing() -> None:
+    """What an outbox does about an overflow before it is told."""
+
+
+class _OutOfMemoryWatch:
+    """Whether the kernel has killed something for want of memory since this was last asked."""
+
+    def __init__(self) -> None:
+        self._seen = self._count()
+
+    def happened(self) -> bool:
+        before, self._seen = self._seen, self._count()
+        return self._seen > before
+
+    @staticmethod
+    def _count() -> int:
+        try:
+            with open("/proc/vmstat", encoding="ascii") as file:
+                for line in file:
+                    if line.startswith("oom_kill "):
+                        return int(line.split()[1])
+        except (OSError, ValueError):
+            pass
+        return 0

@@ -1,0 +1,311 @@
+"""The host's end of a zygote: how it is started, asked for guests, listened to, and ended.
+
+The zygote is exec'd with an empty environment, so that no secret of the host is in the memory that guests are
+forked from. It gets the directories of the few packages it needs and imports of `codemode` only the files it asks
+for. Everything that comes back is `codemode.control`'s messages; nothing of a guest's own words passes here.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import importlib.util
+import itertools
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import deque
+from pathlib import Path
+
+import msgspec
+import trio
+
+from codemode import control
+from codemode.control import Layer
+from codemode.errors import SandboxUnavailable
+from codemode.sandbox.guest import Guest, Pair
+
+__all__ = ["Zygote"]
+
+BOOT_SECONDS = 30.0
+"""How long a zygote may take to be ready; a usual one takes a tenth of a second."""
+
+_END_SECONDS = 5.0
+"""How long a zygote may take to end after it was told to; then it is killed."""
+
+BOOTSTRAP = """\
+import sys
+control, host, package, *paths = sys.argv[1:]
+sys.path += paths
+codemode = sys.modules["codemode"] = type(sys)("codemode")
+codemode.__path__ = [package]
+from codemode.guest.zygote import main
+main(int(control), int(host))
+"""
+"""The zygote's first lines: `codemode` without its `__init__`, which would import the whole host."""
+
+_NEEDED = ("msgspec", "RestrictedPython")
+
+
+class Zygote:
+    """A running zygote. Made by `start`; `attend` is to run as long as it is used."""
+
+    def __init__(self, process: subprocess.Popen[bytes], channel: socket.socket) -> None:
+        self._process = process
+        self._channel = channel
+        self._ids = itertools.count(1)
+        self._guests: dict[int, Guest] = {}
+        self._unsent: deque[tuple[bytes, socket.socket | None]] = deque()
+        self.layers: tuple[Layer, ...] = ()
+        self.resident_bytes = 0
+        self.alive = True
+
+    @property
+    def pid(self) -> int:
+        """The process number of the outer process."""
+        return self._process.pid
+
+    @classmethod
+    async def start(cls) -> Zygote:
+        """Start one and wait until it serves.
+
+        Raises `SandboxUnavailable`, saying what is missing, when it cannot. Cancellation ends the zygote and is
+        passed on. Must be called from the thread that lives as long as the zygote shall: the kernel ends it with
+        that thread.
+        """
+        if sys.platform != "linux":
+            raise SandboxUnavailable(
+                f"programs can be confined on Linux only so far, and this is {sys.platform}; "
+                "run codemode in a Linux container or virtual machine"
+            )
+        process, channel, diagnostics = _exec()
+        zygote = cls(process, channel)
+        try:
+            with trio.move_on_after(BOOT_SECONDS):
+                await zygote._be_ready(diagnostics)
+                return zygote
+            raise SandboxUnavailable(
+                f"the process that confines programs was not ready after {BOOT_SECONDS:g} s"
+                + _said(diagnostics)
+            )
+        except BaseException:
+            await zygote.end()
+            raise
+        finally:
+            os.close(diagnostics)
+
+    async def _be_ready(self, diagnostics: int) -> None:
+        await trio.lowlevel.wait_readable(self._channel)
+        try:
+            data = self._channel.recv(control.MAX_MESSAGE)
+            message = control.from_zygote(data) if data else None
+        except (OSError, msgspec.MsgspecError) as error:
+            raise SandboxUnavailable(f"the process that confines programs broke: {error}") from error
+        if isinstance(message, control.Ready):
+            missing = [layer for layer in message.layers if layer.required and not layer.stands]
+            if missing:
+                raise SandboxUnavailable(
+                    "programs cannot be confined on this machine: "
+                    + "; ".join(f"no {layer.name}: {layer.detail}" for layer in missing)
+                )
+            self.layers = message.layers
+            self.resident_bytes = message.resident_bytes
+            return
+        await self._gone(_END_SECONDS)
+        said = message.message if isinstance(message, control.Broken) else _said(diagnostics)
+        raise SandboxUnavailable(f"the process that confines programs could not start\n{said.strip()}")
+
+    # ------------------------------------------------------------------------------------ guests
+
+    def spawn(self, pair: Pair) -> Guest:
+        """Ask for a guest with these limits. Returns at once; the channel can be used at once.
+
+        Raises OSError when this process has no descriptors left.
+        """
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        guest = Guest(next(self._ids), pair, ours)
+        if not self.alive:
+            theirs.close()
+            guest.gone.set()
+            return guest
+        self._guests[guest.id] = guest
+        self._send(control.Spawn(guest.id, *pair), theirs)
+        return guest
+
+    def _send(self, message: control.FromHost, passed: socket.socket | None = None) -> None:
+        self._unsent.append((control.pack(message), passed))
+        self._flush()
+
+    def _flush(self) -> None:
+        while self._unsent:
+            data, passed = self._unsent[0]
+            ancillary = []
+            if passed is not None:
+                ancillary.append((socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [passed.fileno()])))
+            try:
+                self._channel.sendmsg([data], ancillary)
+            except BlockingIOError:
+                return  # it is behind; each of its answers brings us here again
+            except OSError:
+                pass  # it is gone; `attend` notices, and ends the guests that were asked for
+            self._unsent.popleft()
+            if passed is not None:
+                passed.close()
+
+    async def attend(self) -> None:
+        """Listen to the zygote until it is gone; then let go of every guest of it.
+
+        Cancellation stops the listening and nothing else.
+        """
+        with contextlib.suppress(trio.ClosedResourceError):
+            while self._listen():
+                await trio.lowlevel.wait_readable(self._channel)
+        await self._lose()
+
+    def _listen(self) -> bool:
+        """Take in every message that is there. Returns whether the zygote lives."""
+        while True:
+            try:
+                data, passed, _, _ = self._channel.recvmsg(control.MAX_MESSAGE, socket.CMSG_SPACE(4))
+            except BlockingIOError:
+                self._flush()
+                return True
+            except OSError:
+                return False
+            descriptors = array.array("i")
+            for _, _, packed in passed:
+                descriptors.frombytes(packed[: len(packed) // 4 * 4])
+            if not data:
+                return False
+            try:
+                message = control.from_zygote(data)
+            except msgspec.MsgspecError:
+                return False
+            self._take(message, descriptors[0] if descriptors else -1)
+
+    def _take(self, message: control.FromZygote, pidfd: int) -> None:
+        if isinstance(message, control.Spawned):
+            if pidfd >= 0:
+                self._guests[message.id].born(pidfd)
+            else:  # this process had no descriptor left to receive it
+                self._guests[message.id].refused = "this process has no file descriptors left"
+                self._send(control.Kill(message.id))
+        elif isinstance(message, control.Ended):
+            guest = self._guests.pop(message.id)
+            guest.ended = message
+            guest.gone.set()
+        elif isinstance(message, control.Refused):
+            guest = self._guests.pop(message.id)
+            guest.refused = message.reason
+            guest.gone.set()
+
+    async def _lose(self) -> None:
+        """The zygote is gone: make sure that it and its guests are, then say so."""
+        self.alive = False
+        guests = list(self._guests.values())
+        self._guests.clear()
+        with trio.CancelScope(shield=True):
+            await self.end()
+            for guest in guests:
+                guest.kill()
+                if guest.pidfd >= 0:
+                    with trio.move_on_after(_END_SECONDS):
+                        await trio.lowlevel.wait_readable(guest.pidfd)
+                guest.gone.set()
+
+    # ------------------------------------------------------------------------------------ the end
+
+    async def end(self) -> None:
+        """End the zygote and every guest of it, and wait until it is reaped. Cancellation waits for that."""
+        self.alive = False
+        with trio.CancelScope(shield=True):
+            if self._channel.fileno() >= 0:
+                trio.lowlevel.notify_closing(self._channel)
+                self._channel.close()
+            for _, passed in self._unsent:
+                if passed is not None:
+                    passed.close()
+            self._unsent.clear()
+            await self._gone(_END_SECONDS)
+
+    async def _gone(self, seconds: float) -> None:
+        """Wait for the process to end; kill it after `seconds`."""
+        if self._process.returncode is not None:
+            return
+        try:
+            pidfd = os.pidfd_open(self._process.pid)
+        except OSError:
+            self._process.kill()
+            self._process.wait()
+            return
+        try:
+            with trio.move_on_after(seconds) as scope:
+                await trio.lowlevel.wait_readable(pidfd)
+            if scope.cancelled_caught:
+                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+                await trio.lowlevel.wait_readable(pidfd)
+            self._process.wait()
+        finally:
+            os.close(pidfd)
+
+
+def _exec() -> tuple[subprocess.Popen[bytes], socket.socket, int]:
+    """Start the outer process. Returns it, the control socket, and the read end of its diagnostics."""
+    try:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            diagnostics, said = os.pipe()
+            os.set_blocking(diagnostics, False)
+            try:
+                process = subprocess.Popen(
+                    [
+                        sys.executable,
+                        *("-I", "-S", "-X", "utf8", "-c", BOOTSTRAP),
+                        *(str(theirs.fileno()), str(os.getpid()), str(Path(__file__).parents[1])),
+                        *_directories(),
+                    ],
+                    env={},
+                    cwd="/",
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=said,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,  # a Ctrl-C at the terminal is the host's to handle
+                )
+            except BaseException:
+                os.close(diagnostics)
+                ours.close()
+                raise
+            finally:
+                os.close(said)
+    except OSError as error:
+        raise SandboxUnavailable(
+            f"the process that confines programs could not be started: {error}"
+        ) from error
+    ours.setblocking(False)
+    return process, ours, diagnostics
+
+
+def _directories() -> list[str]:
+    """Where the zygote finds the packages it needs."""
+    found: dict[str, None] = {}
+    for name in _NEEDED:
+        spec = importlib.util.find_spec(name)
+        if spec is None or not spec.submodule_search_locations:
+            raise SandboxUnavailable(
+                f"the package {name} is not installed; install codemode with its dependencies"
+            )
+        found[str(Path(next(iter(spec.submodule_search_locations))).parent)] = None
+    return list(found)
+
+
+def _said(diagnostics: int) -> str:
+    """What the zygote wrote before it was ready, the end of it."""
+    try:
+        text = os.read(diagnostics, 65536).decode(errors="replace").strip()
+    except BlockingIOError:
+        return ""
+    return "\n" + text[-4000:] if text else " (it said nothing)"
