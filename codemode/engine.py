@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 from collections.abc import Callable, Iterable
@@ -16,7 +17,7 @@ from codemode.content import content_to_json, text_of
 from codemode.errors import CodeModeError, RunError
 from codemode.run_code.nested import NestedCalls
 from codemode.run_code.tool import RunValue, run_code_tool
-from codemode.sandbox import Limits, RunUsage, Sandbox
+from codemode.sandbox import Limits, RunOutcome, RunUsage, Sandbox
 from codemode.sandbox.local import LocalSandbox
 from codemode.session import Session
 from codemode.tools.call import Call, Outcome, Success
@@ -189,6 +190,25 @@ class CodeMode:
             ToolName(t.name, t.parameters.names, t.parameters.first_is_object, t.signature)
             for t in self.registry
         ]
+        session = self.session
+        program_hash = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
+        session.append("run/start", {"callId": call.id, "programHash": program_hash})
+        ended_as = "abort"
+        try:
+            outcome = await self._run_in_sandbox(source, tools, call)
+            ended_as = outcome.kind or "ok"
+        finally:
+            session.append("run/end", {"callId": call.id, "outcome": ended_as})
+        self._usage[call.id] = outcome.usage
+        if outcome.kind is not None:
+            raise RunError(outcome.kind, outcome.message, outcome.logs)
+        value: RunValue = {"logs": list(outcome.logs)}
+        if outcome.result is not UNSET:
+            value["result"] = outcome.result
+        return value
+
+    async def _run_in_sandbox(self, source: str, tools: list[ToolName], call: Call) -> RunOutcome:
+        assert self._sandbox is not None
         async with trio.open_nursery() as nursery:
             calls = NestedCalls(
                 nursery,
@@ -202,13 +222,7 @@ class CodeMode:
                 outcome = await self._sandbox.run(source, tools, calls, self.limits)
             finally:
                 calls.close()
-        self._usage[call.id] = outcome.usage
-        if outcome.kind is not None:
-            raise RunError(outcome.kind, outcome.message, outcome.logs)
-        value: RunValue = {"logs": list(outcome.logs)}
-        if outcome.result is not UNSET:
-            value["result"] = outcome.result
-        return value
+        return outcome
 
 
 def _new_id() -> str:

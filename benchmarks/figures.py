@@ -1,0 +1,171 @@
+"""The figures: what is measured against what.
+
+fresh-run    a confined run of `return 1 + 2`, from call to result, against starting a bare interpreter
+nested-call  one tool call of a program, through the whole pipeline and into the log, against one round
+             trip between two processes over a socket pair under trio
+cpu-bound    programs that only compute, against the same source under plain CPython
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import trio
+
+from benchmarks.measure import Figure, compare
+from benchmarks.programs import CPU_BOUND
+from codemode import CodeMode, as_json, tool
+
+__all__ = ["FIGURES", "cpu_bound", "fresh_run", "nested_call"]
+
+
+@tool(render=as_json)
+async def increment(n: int) -> int:
+    """Add one."""
+    return n + 1
+
+
+async def fresh_run() -> Figure:
+    async with CodeMode() as cm:
+
+        async def run() -> None:
+            result = await cm.run("return 1 + 2")
+            assert result.result == 3, result.text
+
+        async def interpreter() -> None:
+            subprocess.run([sys.executable, "-I", "-S", "-c", "1 + 2"], check=True)
+
+        return await compare(
+            "fresh-run",
+            ("a confined run of `return 1 + 2`", run),
+            ("starting `python -I -S`", interpreter),
+            rounds=9,
+            samples=15,
+        )
+
+
+CALLS = 200
+_PROGRAM = f"n = 0\nfor _ in range({CALLS}):\n    n = tools.increment(n=n)\nreturn n"
+_ECHO = """
+import os, sys
+fd = int(sys.argv[1])
+while True:
+    data = os.read(fd, 65536)
+    if not data:
+        break
+    os.write(fd, data)
+"""
+
+
+async def nested_call() -> Figure:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        peer = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _ECHO, str(theirs.fileno())], pass_fds=[theirs.fileno()]
+        )
+        theirs.close()
+        ours.setblocking(False)
+        try:
+            async with CodeMode([increment]) as cm:
+
+                async def program() -> None:
+                    result = await cm.run(_PROGRAM)
+                    assert result.result == CALLS, result.text
+
+                async def round_trips() -> None:
+                    for _ in range(CALLS):
+                        os.write(ours.fileno(), b"x" * 32)
+                        await trio.lowlevel.wait_readable(ours)
+                        assert len(os.read(ours.fileno(), 64)) == 32
+
+                return await compare(
+                    "nested-call",
+                    ("one tool call, whole pipeline", program),
+                    ("one bare round trip under trio", round_trips),
+                    rounds=9,
+                    samples=3,
+                    per_subject=CALLS,
+                    per_reference=CALLS,
+                )
+        finally:
+            ours.close()
+            peer.wait()
+
+
+_TIMED = """
+import time as _clock
+def main():
+{body}
+_start = _clock.perf_counter()
+_value = main()
+_seconds = _clock.perf_counter() - _start
+"""
+
+
+async def cpu_bound() -> Figure:
+    """The geometric mean over the programs; each is timed inside its own interpreter."""
+    figures = []
+    async with CodeMode() as cm:
+        for name, source in CPU_BOUND.items():
+            figures.append(await _one_program(cm, name, source))
+    for figure in figures:
+        print(f"    {figure.name:14} {figure.ratio:5.2f}", file=sys.stderr)
+    mean = math.exp(sum(math.log(figure.ratio) for figure in figures) / len(figures))
+    return Figure(
+        name="cpu-bound",
+        subject="programs that compute, in the sandbox",
+        reference="the same under plain CPython",
+        subject_seconds=sum(figure.subject_seconds for figure in figures),
+        reference_seconds=sum(figure.reference_seconds for figure in figures),
+        ratio=mean,
+        low=min(figure.ratio for figure in figures),
+        high=max(figure.ratio for figure in figures),
+        rounds=figures[0].rounds,
+    )
+
+
+async def _one_program(cm: CodeMode, name: str, source: str) -> Figure:
+    """Both sides time themselves, so that starting them does not count."""
+    body = "\n".join("    " + line for line in source.splitlines())
+    timed = _TIMED.format(body=body)
+    ratios, ours, plain = [], [], []
+    for _ in range(5):
+        result = await cm.run(timed + "return [_seconds, _value]")
+        assert result.error is None, f"{name}: {result.text}"
+        output = subprocess.run(
+            [sys.executable, "-I", "-c", timed + "import json\nprint(json.dumps([_seconds, _value]))"],
+            check=True,
+            capture_output=True,
+        ).stdout
+        seconds, value = json.loads(output)
+        assert result.result[1] == value, name
+        ours.append(result.result[0])
+        plain.append(seconds)
+        ratios.append(result.result[0] / seconds)
+    ratios.sort()
+    middle = len(ratios) // 2
+    return Figure(
+        name=name,
+        subject="in the sandbox",
+        reference="plain CPython",
+        subject_seconds=sorted(ours)[middle],
+        reference_seconds=sorted(plain)[middle],
+        ratio=ratios[middle],
+        low=ratios[0],
+        high=ratios[-1],
+        rounds=len(ratios),
+    )
+
+
+FIGURES: dict[str, Callable[[], Coroutine[Any, Any, Figure]]] = {
+    "fresh-run": fresh_run,
+    "nested-call": nested_call,
+    "cpu-bound": cpu_bound,
+}
