@@ -15,7 +15,7 @@ from typing import TypeAlias
 from urllib.parse import quote
 
 from codemode.errors import SessionError
-from codemode.session.events import Event, check_type, data_from_text
+from codemode.session.events import Event, check_type, from_text
 from codemode.session.lock import WriterLock
 from codemode.session.schema import MIGRATIONS, migrate, version_of
 
@@ -35,8 +35,8 @@ _CURES = (
     ("SQLITE_CANTOPEN", "check that the directory exists and that you may read and write in it"),
     ("SQLITE_PERM", "give yourself permission to read and write the file"),
     ("SQLITE_AUTH", "give yourself permission to read and write the file"),
-    ("SQLITE_NOTADB", "it is not a session; choose another file"),
-    ("SQLITE_CORRUPT", "it is damaged; `sqlite3 FILE .recover` saves what can be read"),
+    ("SQLITE_NOTADB", "the file is not a session; choose another"),
+    ("SQLITE_CORRUPT", "the file is damaged; `sqlite3 FILE .recover` saves what can be read"),
     ("SQLITE_IOERR", "check the disk: its health, its free space, the limits on the size of files"),
     ("SQLITE_NOMEM", "the machine is out of memory"),
 )
@@ -103,7 +103,10 @@ class DatabaseReader:
         seq, time, kind, ignorable, text = row
         try:
             check_type(kind, bool(ignorable))
-            return Event(seq, time, kind, data_from_text(text), bool(ignorable))
+            data = from_text(text)
+            if not isinstance(data, dict):
+                raise TypeError("its data is not a JSON object")
+            return Event(seq, time, kind, data, bool(ignorable))
         except SessionError as error:
             raise SessionError(f"session {self._path}, event {seq}: {error}") from None
         except (ValueError, TypeError) as error:
@@ -230,16 +233,19 @@ def _inspect(path: str) -> int:
     Raises `SessionError` for anything that is not a session.
     """
     try:
-        mode = os.stat(path).st_mode
+        found = os.stat(path)
     except FileNotFoundError:
         raise SessionError(f"there is no session at {path}") from None
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(found.st_mode):
         raise SessionError(f"{path} is not a file; choose another path")
     # What a crash left beside the file is for its owner to work in, so it is opened unwritable. Otherwise it is
     # opened writable, though never written, for only then does SQLite remove its own two side files again.
     left = any(os.path.exists(path + suffix) for suffix in ("-wal", "-journal"))
     with closing(_connect(path, "ro" if left else "rw")) as connection:
         connection.execute("PRAGMA query_only = ON")
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        if found.st_size and not pages:  # SQLite takes a file of one byte for an empty one
+            raise SessionError(f"{path} is not a session; choose another file")
         return version_of(connection, path)
 
 

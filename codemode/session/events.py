@@ -9,6 +9,7 @@ ignorable: its writer says that a reader loses nothing that matters by skipping 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated
@@ -18,7 +19,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from codemode.content import Content
 from codemode.errors import SessionError
-from codemode.values import JSON, InvalidValue, adopt, check
+from codemode.values import JSON, InvalidValue, adopt, check, freeze
 
 __all__ = [
     "KNOWN",
@@ -33,8 +34,8 @@ __all__ = [
     "ToolResult",
     "check_event",
     "check_type",
-    "data_from_text",
-    "data_to_text",
+    "from_text",
+    "to_text",
 ]
 
 MAX_TIME = 2**63 - 1
@@ -190,15 +191,17 @@ def _fields(kind: type[Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
 # ------------------------------------------------------------------------------------------------ text
 
 
-def data_to_text(data: Mapping[str, JSON]) -> bytes:
-    """Return JSON data as compact JSON text in UTF-8; every integer and `-0.0` survive."""
-    return msgspec.json.encode(data)
+def to_text(value: JSON) -> bytes:
+    """Return a JSON value as compact JSON text in UTF-8; every integer and `-0.0` survive."""
+    return msgspec.json.encode(value)
 
 
-def data_from_text(text: str) -> dict[str, JSON]:
-    """Return the frozen object that a text holds. Raises `ValueError` for anything but a JSON object."""
-    data = msgspec.json.decode(text)
-    if type(data) is not dict:
-        raise ValueError("not a JSON object")
-    frozen: dict[str, JSON] = adopt(data)
-    return frozen
+def from_text(text: str) -> JSON:
+    """Return the frozen value that a JSON text holds. Raises `ValueError` if it holds none."""
+    try:
+        return adopt(msgspec.json.decode(text))
+    except msgspec.ValidationError:
+        # msgspec takes integers of some hundred digits only; the standard library takes all that values have.
+        return freeze(json.loads(text))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None

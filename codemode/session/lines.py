@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from codemode.errors import SessionError
-from codemode.session.events import Event
+from codemode.session.events import Event, from_text, to_text
 from codemode.session.store import Session
 
 __all__ = ["export_lines", "import_lines"]
@@ -25,9 +25,9 @@ def export_lines(events: Iterable[Event]) -> Iterator[str]:
 
     Raises what iterating over the events raises.
     """
-    yield msgspec.json.encode(_Header(_VERSION)).decode()
+    yield to_text(_Header(_VERSION)).decode()
     for event in events:
-        yield msgspec.json.encode(event).decode()
+        yield to_text(event).decode()
 
 
 def import_lines(session: Session, lines: Iterable[str]) -> int:
@@ -42,8 +42,8 @@ def import_lines(session: Session, lines: Iterable[str]) -> int:
 def _parse(lines: Iterable[str]) -> Iterator[Event]:
     numbered = enumerate(lines, start=1)
     try:
-        header = msgspec.json.decode(next(numbered, (1, ""))[1], type=_Header)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+        header = msgspec.convert(from_text(next(numbered, (1, ""))[1]), _Header)
+    except ValueError:
         raise SessionError(
             'line 1: not an exported session; it should begin with {"type":"session"'
         ) from None
@@ -51,6 +51,6 @@ def _parse(lines: Iterable[str]) -> Iterator[Event]:
         raise SessionError(f"line 1: exported as version {header.version}; this version reads {_VERSION}")
     for number, line in numbered:
         try:
-            yield msgspec.json.decode(line, type=Event)
-        except (msgspec.DecodeError, UnicodeEncodeError) as error:
+            yield msgspec.convert(from_text(line), Event)
+        except ValueError as error:
             raise SessionError(f"line {number}: not an event ({error})") from None

@@ -24,7 +24,7 @@ import trio
 
 from codemode.errors import SessionError
 from codemode.session.database import DatabaseReader, DatabaseWriter, Row
-from codemode.session.events import MAX_TIME, Event, check_event, data_to_text
+from codemode.session.events import MAX_TIME, Event, check_event, to_text
 from codemode.values import JSON, freeze
 
 __all__ = ["Observer", "Session", "SessionReader"]
@@ -170,14 +170,14 @@ class Session:
         if self._closed:
             raise SessionError("this session is closed; read it with Session.read")
         since = max(since, 0)
-        types = None if types is None else frozenset({types} if isinstance(types, str) else types)
+        wanted = _set_of(types)
         pending, first = self._pending, self.committed
-        waiting = islice(pending, max(since - first, 0), len(pending))
-        if types is not None:
-            waiting = (event for event in waiting if event.type in types)  # type: ignore[assignment]
+        waiting: Iterator[Event] = islice(pending, max(since - first, 0), len(pending))
+        if wanted is not None:
+            waiting = filter(lambda event: event.type in wanted, waiting)
         if self._reader is None or since >= first:
             return iter(waiting)
-        return chain(self._reader.events(since, first, types), waiting)
+        return chain(self._reader.events(since, first, wanted), waiting)
 
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Call `observer` with every event from now on, as it is appended; return what ends that.
@@ -246,7 +246,7 @@ class Session:
     def _text(self, event: Event) -> bytes:
         if self._writer is None:
             return b""
-        text = data_to_text(event.data)
+        text = to_text(event.data)
         if len(text) > MAX_EVENT_BYTES:
             raise SessionError(
                 f"an event of {len(text):,} bytes; a session file takes {MAX_EVENT_BYTES:,} at most"
@@ -296,8 +296,8 @@ class SessionReader:
         Ends after the last event that is committed by then. Raises `SessionError` if the reader is or gets
         closed, or the file is damaged or holds an event that this version does not know and may not skip.
         """
-        types = None if types is None else frozenset({types} if isinstance(types, str) else types)
-        return self._reader.events(max(since, 0), None, types)
+        wanted = _set_of(types)
+        return self._reader.events(max(since, 0), None, wanted)
 
     def close(self) -> None:
         """Close the file. Harmless when it is closed."""
@@ -313,6 +313,12 @@ class SessionReader:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _set_of(types: Collection[str] | None) -> frozenset[str] | None:
+    if isinstance(types, str):  # a collection of characters, to Python
+        return frozenset([types])
+    return None if types is None else frozenset(types)
 
 
 def _open(path: str | os.PathLike[str]) -> tuple[DatabaseWriter, DatabaseReader]:

@@ -1,0 +1,1 @@
+"""Tests of the session: events, the store, its files, and their lines."""
