@@ -1,13 +1,17 @@
 """The host's side of the wall."""
 
+from codemode.control import Layer
 from codemode.sandbox.interface import CallRequest, RunHandler, Sandbox
 from codemode.sandbox.limits import Limits
+from codemode.sandbox.local import LocalSandbox
 from codemode.sandbox.outcome import RUN_ERROR_KINDS, RunErrorKind, RunOutcome, RunUsage
 
 __all__ = [
     "RUN_ERROR_KINDS",
     "CallRequest",
+    "Layer",
     "Limits",
+    "LocalSandbox",
     "RunErrorKind",
     "RunHandler",
     "RunOutcome",

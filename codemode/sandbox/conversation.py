@@ -4,6 +4,9 @@ This is the host's side of the protocol and its distrust. A guest may send, in a
 1, 2, 3 ..., one `Cancel` for a call, `Log`, and then once `Done` or `Failed`. Everything else ends the run, and
 nothing that comes after the end is looked at. Sizes and numbers are measured here again, whatever the guest
 measured; text is never formatted, and values are checked before anyone sees them.
+
+A large value is not decoded here at once: the conversation then stands still, with the value in `heavy`, until
+`resume` brings what became of it.
 """
 
 from __future__ import annotations
@@ -29,6 +32,9 @@ _FRAMES_PER_ROUND = 64
 _OVERHEAD_BYTES = 64 * 1024
 """What a frame may have beyond the largest value in it."""
 
+_HEAVY_BYTES = 64 * 1024
+"""A value of more than this is decoded by whoever carries the bytes, away from the loop."""
+
 # What a guest can know about its own end; every other kind is for the host to say.
 _CLAIMS: dict[str, RunErrorKind] = {
     "exception": "exception",
@@ -42,7 +48,8 @@ class Conversation:
     """One run's protocol.
 
     `send` takes the bytes of a frame for the guest and must not block. `over` is set once, by the guest's own end
-    or by `stop`; `ending` is then why, or None when the run ended well.
+    or by `stop`; `ending` is then why, or None when the run ended well. `crowded` says that the calls in flight
+    hold all the arguments that they may; the carrier then reads no more until `relieved` has been called.
     """
 
     def __init__(
@@ -51,15 +58,19 @@ class Conversation:
         limits: Limits,
         handler: RunHandler,
         send: Callable[[bytes], None],
+        relieved: Callable[[], object],
     ) -> None:
         self._tools = frozenset(tools)
         self._limits = limits
         self._handler = handler
         self._send = send
+        self._relieved = relieved
         self._reader = wire.FrameReader(
             max(limits.result_bytes, limits.log_bytes, limits.error_bytes) + _OVERHEAD_BYTES
         )
-        self._open: dict[int, _Call] = {}
+        self._open: dict[int, int] = {}  # the calls in flight: id, bytes of their arguments
+        self._held = 0
+        self._waiting: wire.Call | wire.Done | None = None
         self._pieces: list[str] = []
         self._log_room = limits.log_bytes
         self.calls = 0
@@ -79,28 +90,75 @@ class Conversation:
     def receive(self, data: bytes) -> bool:
         """Take in bytes from the guest and handle some of the frames that are complete.
 
-        Returns whether there may be more to handle; call it again then, with no bytes.
+        Returns whether there may be more to handle; call it again then, with no bytes, and after `resume` if
+        there is something in `heavy`.
         """
-        if self.over:
+        if self.over or self._waiting is not None:
             return False
         handled = 0
         try:
             for body in self._reader.feed(data):
                 self._handle(wire.from_guest(body))
                 handled += 1
-                if self.over or handled == _FRAMES_PER_ROUND:
+                if self.over or self._waiting is not None or handled == _FRAMES_PER_ROUND:
                     break
         except WireError as error:
             self.stop(ending.protocol(str(error)))
         self.frames += handled
-        return handled == _FRAMES_PER_ROUND and not self.over
+        return not self.over and (handled == _FRAMES_PER_ROUND or self._waiting is not None)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether no more calls are to be read for now."""
+        return self._held > self._limits.result_bytes
+
+    @property
+    def heavy(self) -> Raw | None:
+        """The large value that is to be decoded before anything else is handled."""
+        frame = self._waiting
+        if frame is None:
+            return None
+        value = frame.arguments if isinstance(frame, wire.Call) else frame.value
+        return value if isinstance(value, Raw) else None
+
+    def resume(self, value: JSON | Ending) -> None:
+        """Go on with the decoded `heavy` value, or end the run because it could not be had."""
+        frame, self._waiting = self._waiting, None
+        if isinstance(value, Ending):
+            self.stop(value)
+        elif self.over or frame is None:
+            return
+        elif isinstance(frame, wire.Call):
+            try:
+                self._called(frame, value)
+            except WireError as error:
+                self.stop(ending.protocol(str(error)))
+        else:
+            self.result = value
+            self._finish(None)
 
     def stop(self, why: Ending) -> None:
         """End the run for this reason, unless it has ended already."""
         if not self.over:
-            self.over = True
-            self.ending = why
-        self._open.clear()
+            self._finish(why)
+
+    def last_words(self, data: bytes) -> bool:
+        """Keep what the guest had printed before it was stopped; everything else that it says is ignored.
+
+        Returns whether there may be more to handle; call it again then, with no bytes.
+        """
+        handled = 0
+        try:
+            for body in self._reader.feed(data):
+                frame = wire.from_guest(body)
+                if isinstance(frame, wire.Log) and self._log_room > 0:
+                    self._log(frame.text)
+                handled += 1
+                if handled == _FRAMES_PER_ROUND:
+                    return True
+        except WireError:
+            pass  # it is over, whatever this was
+        return False
 
     # ------------------------------------------------------------------------------- frames
 
@@ -130,12 +188,18 @@ class Conversation:
                 ending.arguments_too_large(frame.name if known else "an unknown tool", length, self._limits)
             )
             return
-        arguments = wire.decode_untrusted(frame.arguments)
+        self._open[frame.id] = length
+        self._held += length
+        if length > _HEAVY_BYTES:
+            self._waiting = frame
+        else:
+            self._called(frame, wire.decode_untrusted(frame.arguments))
+
+    def _called(self, frame: wire.Call, arguments: JSON) -> None:
         if type(arguments) is not FrozenDict:
             raise WireError("the arguments of a call are no object")
         call = _Call(self, frame.id, frame.name, arguments)
-        self._open[frame.id] = call
-        if known:
+        if frame.name in self._tools:
             self._handler.call(call)
         else:
             call.fail("there is no tool of that name in this run", "UNKNOWN_TOOL")
@@ -144,7 +208,7 @@ class Conversation:
         if not 0 < id <= self.calls:
             raise WireError(f"cancelled call {id}, which was never made")
         # An answer may have crossed the cancellation on its way; then nothing is left to cancel.
-        if self._open.pop(id, None) is not None:
+        if self._close_call(id):
             self._handler.cancel(id)
 
     def _log(self, text: str) -> None:
@@ -166,6 +230,9 @@ class Conversation:
             if length > self._limits.result_bytes:
                 self.stop(ending.result_too_large(length, self._limits))
                 return
+            if length > _HEAVY_BYTES:
+                self._waiting = frame
+                return
             self.result = wire.decode_untrusted(value)
         self._finish(None)
 
@@ -178,14 +245,27 @@ class Conversation:
     def _finish(self, why: Ending | None) -> None:
         self.over = True
         self.ending = why
+        self._waiting = None
         self._open.clear()
+        self._held = 0
 
     # ------------------------------------------------------------------------------- answers
 
     def reply(self, call: _Call, frame: wire.Value | wire.Fault) -> None:
         """Send the answer to a call that still waits for it."""
-        if self._open.pop(call.id, None) is not None:
+        if self._close_call(call.id):
             self._send(wire.pack(frame))
+
+    def _close_call(self, id: int) -> bool:
+        """Strike a call off those in flight. Returns whether it was one of them."""
+        length = self._open.pop(id, None)
+        if length is None:
+            return False
+        was_crowded = self.crowded
+        self._held -= length
+        if was_crowded and not self.crowded:
+            self._relieved()
+        return True
 
 
 class _Call:

@@ -26,6 +26,7 @@ __all__ = [
     "result_too_large",
     "size",
     "source_too_long",
+    "too_many_containers",
 ]
 
 _NEAR = 0.75
@@ -103,6 +104,13 @@ def result_too_large(length: int, limits: Limits) -> Ending:
         "output-limit",
         f"the result is {length:,} bytes, over the {size(limits.result_bytes)} allowed; "
         "return a part or a summary of it, or raise result_bytes",
+    )
+
+
+def too_many_containers(limit: int) -> Ending:
+    return Ending(
+        "output-limit",
+        f"a value holds more than {limit:,} lists and dicts; pass or return fewer, larger pieces, or a summary",
     )
 
 

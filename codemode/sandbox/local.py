@@ -9,12 +9,12 @@ from types import TracebackType
 from typing import Self
 
 import trio
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from codemode import wire
 from codemode.control import Layer
 from codemode.errors import SandboxUnavailable
-from codemode.sandbox import ending
+from codemode.sandbox import bulk, ending
 from codemode.sandbox.conversation import Conversation
 from codemode.sandbox.ending import Ending
 from codemode.sandbox.guest import Guest, Pair
@@ -56,6 +56,7 @@ class LocalSandbox:
         self._nursery: trio.Nursery | None = None
         self._zygote: Zygote | None = None
         self._pool: Pool | None = None
+        self._decoders = trio.CapacityLimiter(1)
         self._oom = _OutOfMemoryWatch()
 
     @property
@@ -138,20 +139,25 @@ class LocalSandbox:
         except OSError as error:
             raise SandboxUnavailable(f"no guest can be started: {error.strerror}") from error
         outbox = _Outbox(guest, nursery)
-        conversation = Conversation([tool.name for tool in tools], limits, handler, outbox.send)
+        room = trio.lowlevel.ParkingLot()
+        conversation = Conversation(
+            [tool.name for tool in tools], limits, handler, outbox.send, relieved=room.unpark_all
+        )
         outbox.overflowed = lambda: conversation.stop(ending.protocol("it does not read its answers"))
         started = trio.current_time()
         try:
             outbox.send(program)
-            pool.refill(pair)
+            if pool.is_empty(pair):
+                pool.refill(pair)
             with trio.move_on_at(started + limits.wall_seconds) as wall:
-                await _listen(guest, conversation)
+                await self._listen(guest, conversation, room)
             if wall.cancelled_caught:
-                guest.kill()
-                _drain(guest, conversation)
                 conversation.stop(ending.out_of_wall(limits))
+                guest.kill()
+                await _hear_out(guest, conversation)
         finally:
             await self._bury(guest, zygote)
+            pool.refill(pair)  # now, not earlier: the fork would compete with the run and with its reaping
         seconds = trio.current_time() - started
         memory = 0
         if guest.ended is not None:
@@ -181,6 +187,45 @@ class LocalSandbox:
                 calls=conversation.calls,
             ),
         )
+
+    async def _listen(self, guest: Guest, conversation: Conversation, room: trio.lowlevel.ParkingLot) -> None:
+        """Carry what the guest says into the conversation, until it is over or the guest is gone.
+
+        Each round is a checkpoint and does a bounded amount of work, so that a guest that floods delays nobody.
+        """
+        channel = guest.socket
+        while not conversation.over:
+            await trio.lowlevel.wait_readable(channel)
+            try:
+                data = channel.recv(_RECEIVE_BYTES)
+            except BlockingIOError:
+                continue
+            except OSError:
+                return
+            if not data:
+                return
+            while conversation.receive(data):
+                data = b""
+                if conversation.heavy is None:
+                    await trio.lowlevel.checkpoint()
+                else:
+                    await self._decode(conversation.heavy, conversation)
+            while conversation.crowded:
+                await room.park()
+
+    async def _decode(self, value: Raw, conversation: Conversation) -> None:
+        """Decode a large value in a thread, one at a time. Cancellation leaves the thread to end by itself: it
+        touches nothing but the value."""
+        try:
+            decoded = await trio.to_thread.run_sync(
+                bulk.decode, value, abandon_on_cancel=True, limiter=self._decoders
+            )
+        except wire.WireError as error:
+            conversation.resume(ending.protocol(str(error)))
+        except bulk.TooManyContainers:
+            conversation.resume(ending.too_many_containers(bulk.MAX_CONTAINERS))
+        else:
+            conversation.resume(decoded)
 
     async def _bury(self, guest: Guest, zygote: Zygote) -> None:
         """Kill a guest, wait until it is reaped, give back its descriptors. Cancellation waits for that."""
@@ -226,33 +271,14 @@ def _refuse(source: str, limits: Limits) -> Ending | None:
     return None
 
 
-async def _listen(guest: Guest, conversation: Conversation) -> None:
-    """Carry what the guest says into the conversation, until it is over or the guest is gone.
-
-    Each round is a checkpoint and does a bounded amount of work, so that a guest that floods delays nobody.
-    """
-    channel = guest.socket
-    while not conversation.over:
-        await trio.lowlevel.wait_readable(channel)
-        try:
-            data = channel.recv(_RECEIVE_BYTES)
-        except BlockingIOError:
-            continue
-        except OSError:
-            return
-        if not data:
-            return
-        while conversation.receive(data):
-            await trio.lowlevel.checkpoint()
-            data = b""
-
-
-def _drain(guest: Guest, conversation: Conversation) -> None:
-    """Take in what a guest had said before it was stopped; the kernel's buffer bounds it."""
+async def _hear_out(guest: Guest, conversation: Conversation) -> None:
+    """Take in what a guest had printed before it was stopped; the kernel's buffer bounds it."""
     try:
-        while not conversation.over and (data := guest.socket.recv(_RECEIVE_BYTES)):
-            while conversation.receive(data):
+        while data := guest.socket.recv(_RECEIVE_BYTES):
+            while conversation.last_words(data):
+                await trio.lowlevel.checkpoint()
                 data = b""
+            await trio.lowlevel.checkpoint()
     except OSError:
         return
 

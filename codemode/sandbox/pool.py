@@ -41,8 +41,14 @@ class Pool:
             self._discard(guest)
         return self._zygote.spawn(pair)
 
+    def is_empty(self, pair: Pair) -> bool:
+        """Whether no guest of this pair waits."""
+        return not self._spares(pair)
+
     def refill(self, pair: Pair) -> None:
         """Ask for the spares that are missing for this pair; does not wait for them."""
+        if not self._zygote.alive:
+            return
         spares = self._spares(pair)
         if pair == self._usual:
             wanted = self._wanted
