@@ -77,11 +77,13 @@ class DatabaseReader:
             rows = self._page(expected, end, types)
             for row in rows:
                 if types is None and row[0] != expected:
-                    raise SessionError(f"session {self._path} is damaged: event {expected} is missing")
+                    raise self._missing(expected)
                 expected = row[0] + 1
                 yield self._event(row)
             if len(rows) < _PAGE:
-                return
+                break
+        if types is None and end is not None and expected < end:
+            raise self._missing(expected)
 
     def close(self) -> None:
         """Close the file. Harmless when it is closed."""
@@ -98,6 +100,9 @@ class DatabaseReader:
             values.extend(types)
         with _explained("read", self._path):
             return self._connection.execute(f"{query} ORDER BY seq LIMIT {_PAGE}", values).fetchall()
+
+    def _missing(self, seq: int) -> SessionError:
+        return SessionError(f"session {self._path} is damaged: event {seq} is missing")
 
     def _event(self, row: Row) -> Event:
         seq, time, kind, ignorable, text = row

@@ -284,15 +284,15 @@ async def test_a_file_that_was_moved_away_is_not_written_until_it_is_back(tmp_pa
 
 async def test_a_second_program_that_wrote_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "a.session"
+    other = sqlite3.connect(path, isolation_level=None)
     async with Session.open(path) as session:
         note(session, 0)
-        with sqlite3.connect(path) as other:
-            other.execute("INSERT INTO events VALUES (0, 1, 'note', 1, '{}')")
+        other.execute("INSERT INTO events VALUES (0, 1, 'note', 1, '{}')")
         with pytest.raises(SessionError, match="another program has added events"):
             await session.commit()
-        with sqlite3.connect(path) as other:
-            other.execute("DELETE FROM events")
+        other.execute("DELETE FROM events")
         other.close()
+    assert stored(path) == [0]
 
 
 async def test_a_last_commit_that_fails_is_reported_and_everything_closed(tmp_path: Path) -> None:

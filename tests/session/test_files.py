@@ -261,6 +261,16 @@ async def test_damage_is_said_where_it_is(tmp_path: Path, damage: str, message: 
         list(log.events())
 
 
+async def test_a_writer_misses_events_that_were_taken_from_its_file(tmp_path: Path) -> None:
+    async with Session.open(tmp_path / "a.session") as session:
+        for n in range(3):
+            session.append("note", {"n": n}, ignorable=True)
+        await session.commit()
+        change(tmp_path / "a.session", "DELETE FROM events WHERE seq = 2")
+        with pytest.raises(SessionError, match="is damaged: event 2 is missing"):
+            list(session.events())
+
+
 # ------------------------------------------------------------------------------------------ one writer
 
 
