@@ -301,7 +301,7 @@ async def test_a_second_writer_is_refused_and_the_first_goes_on(tmp_path: Path, 
     assert names(tmp_path) == ["a.session", "link.session"]
 
 
-HOLDER = """
+HOLDER = r"""
 import os, sys, time
 from codemode.session.database import DatabaseWriter
 
@@ -310,10 +310,11 @@ if os.fork() == 0:
     try:
         writer.write([(0, 0, "note", 1, "{}")])
     except Exception as error:
-        print("forked", os.getpid(), error, flush=True)
-    time.sleep(60)
-print("ready", os.getpid(), flush=True)
-time.sleep(60)
+        os.write(1, f"forked {os.getpid()} {error}\n".encode())
+    time.sleep(20)
+    os._exit(0)
+os.write(1, f"ready {os.getpid()}\n".encode())
+time.sleep(20)
 """
 
 
