@@ -1,0 +1,8 @@
+"""Ready tools, each toolkit a function that returns them: `files(workspace)`.
+
+Toolkits use only what a third party could use: the public names of `codemode`, and libraries.
+"""
+
+from codemode.toolkits.files import files
+
+__all__ = ["files"]

@@ -1,0 +1,131 @@
+"""The process that matches a regular expression for `matcher.py`. Run as a script; imported by nobody.
+
+It has no environment, one socket, and opens nothing: the files to be searched come as open descriptors. It
+imports the standard library only, and little of it, since it is started for each search.
+
+The wire: messages of JSON after their length in four bytes. First the search comes, and is answered; then
+single bytes that carry descriptors, each answered with what was found in these files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import struct
+import warnings
+from typing import Any, BinaryIO
+
+MAX_LINE_BYTES = 1024 * 1024
+"""Of a longer line its beginning is searched and returned."""
+MAX_DESCRIPTORS = 16
+"""How many files come at once."""
+
+_PROBE_BYTES = 8192  # as in texts.py
+_BUFFER_BYTES = 64 * 1024
+_BOM = b"\xef\xbb\xbf"
+
+
+class _Full(Exception):
+    """More was found than may be returned."""
+
+
+def main() -> None:
+    wire = socket.socket(fileno=0)
+    search = _receive(wire)
+    _limit_resources(search["cpuSeconds"], search["memoryBytes"])
+    warnings.simplefilter("ignore")
+    try:
+        pattern = re.compile(search["pattern"], re.IGNORECASE if search["ignoreCase"] else 0)
+    except (re.error, OverflowError, RecursionError, MemoryError) as error:
+        _send(wire, {"failed": "pattern", "reason": str(error) or type(error).__name__})
+        return
+    _send(wire, {})
+    room = search["maxBytes"]
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(wire, 1, MAX_DESCRIPTORS)
+        if not data:
+            return
+        found = []
+        try:
+            for descriptor in descriptors:
+                with os.fdopen(descriptor, "rb", buffering=_BUFFER_BYTES) as file:
+                    lines = _search(file, pattern, room)
+                room -= sum(size for _, _, size in lines)
+                found.append([(number, line) for number, line, _ in lines])
+        except _Full:
+            _send(wire, {"failed": "full"})
+            return
+        except MemoryError:
+            _send(wire, {"failed": "memory"})
+            return
+        _send(wire, {"found": found})
+
+
+def _search(file: BinaryIO, pattern: re.Pattern[str], room: int) -> list[tuple[int, str, int]]:
+    """Return number, text and size of each line that matches; none for what is binary or cannot be read."""
+    found: list[tuple[int, str, int]] = []
+    number = 0
+    try:
+        if b"\0" in file.peek(_PROBE_BYTES)[:_PROBE_BYTES]:  # type: ignore[attr-defined]
+            return found
+        while raw := file.readline(MAX_LINE_BYTES):
+            number += 1
+            if raw.endswith(b"\n"):
+                raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
+            elif len(raw) == MAX_LINE_BYTES:
+                _skip_line(file)
+            if number == 1:
+                raw = raw.removeprefix(_BOM)
+            line = raw.decode("utf-8", "replace")
+            if pattern.search(line):
+                room -= len(raw)
+                if room < 0:
+                    raise _Full
+                found.append((number, line, len(raw)))
+    except OSError:
+        return []
+    return found
+
+
+def _skip_line(file: BinaryIO) -> None:
+    while (piece := file.readline(MAX_LINE_BYTES)) and not piece.endswith(b"\n"):
+        pass
+
+
+def _limit_resources(cpu_seconds: int, memory_bytes: int) -> None:
+    """So that it ends also when whoever started it is gone and it is in the middle of a match."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    except (ImportError, OSError, ValueError):
+        pass  # a limit that this system does not have
+
+
+def _receive(wire: socket.socket) -> dict[str, Any]:
+    (length,) = struct.unpack(">I", _exactly(wire, 4))
+    message: dict[str, Any] = json.loads(_exactly(wire, length))
+    return message
+
+
+def _exactly(wire: socket.socket, count: int) -> bytes:
+    data = bytearray()
+    while len(data) < count:
+        piece = wire.recv(count - len(data))
+        if not piece:
+            raise SystemExit
+        data += piece
+    return bytes(data)
+
+
+def _send(wire: socket.socket, message: dict[str, Any]) -> None:
+    data = json.dumps(message).encode()
+    wire.sendall(struct.pack(">I", len(data)) + data)
+
+
+if __name__ == "__main__":
+    main()
