@@ -31,7 +31,6 @@ ARCHITECTURES: Final[Mapping[str, int]] = {"x86_64": 0xC000_003E, "aarch64": 0xC
 _LOAD: Final = 0x20
 _AND: Final = 0x54
 _IF_EQUAL: Final = 0x15
-_IF_AT_LEAST: Final = 0x35
 _IF_ANY_BIT: Final = 0x45
 _RETURN: Final = 0x06
 
@@ -39,9 +38,6 @@ _RETURN: Final = 0x06
 # descriptors, protections, flags and operations. Both machines are little-endian.
 _NUMBER: Final = 0
 _ARCHITECTURE: Final = 4
-
-_X32: Final = 0x4000_0000
-"""Numbers from here on are the x32 ABI's, a second door to the same calls."""
 
 _PROT_EXEC: Final = 0x4
 _MAP_SHARED: Final = 0x01
@@ -126,107 +122,57 @@ def instructions(machine: str, table: Sequence[Row] = TABLE) -> tuple[Instructio
     """Return the filter as instructions, the guest's process number still unknown."""
     out = _Assembler()
     out.load(_ARCHITECTURE)
-    out.jump(_IF_EQUAL, ARCHITECTURES[machine], no="kill")
+    out.jump(_IF_EQUAL, ARCHITECTURES[machine], no=Verdict.KILL.name)
     out.load(_NUMBER)
-    for row in table:
-        if row.verdict is Verdict.CHANNEL:  # nearly every call of a running guest is one of these
-            out.jump(_IF_EQUAL, _of(row, machine), yes=Verdict.CHANNEL.name)
-    _search(out, _intervals(machine, table))
+    for row in table:  # in the table's order, so that what a guest does most is found first
+        number: int | None = getattr(row, machine)
+        if number is not None:
+            out.jump(_IF_EQUAL, number, yes=row.verdict.name)
+    out.give(KILL)  # the x32 numbers, a second door to the same calls, are among those without a row
 
     # For each verdict that looks at arguments, its test.
     out.label(Verdict.CHANNEL.name)
     out.load_argument(0)
-    out.jump(_IF_EQUAL, CHANNEL, yes="allow")
+    out.jump(_IF_EQUAL, CHANNEL, yes=Verdict.ALLOW.name)
     out.give(ERRNO | errno.EBADF)
 
     out.label(Verdict.ANONYMOUS.name)
     out.load_argument(2)
-    out.jump(_IF_ANY_BIT, _PROT_EXEC, yes="refuse")
+    out.jump(_IF_ANY_BIT, _PROT_EXEC, yes=Verdict.REFUSE.name)
     out.load_argument(3)
-    out.jump(_IF_ANY_BIT, _MAP_SHARED | _MAP_HUGETLB, yes="refuse")
-    out.jump(_IF_ANY_BIT, _MAP_ANONYMOUS, yes="allow", no="refuse")
+    out.jump(_IF_ANY_BIT, _MAP_SHARED | _MAP_HUGETLB, yes=Verdict.REFUSE.name)
+    out.jump(_IF_ANY_BIT, _MAP_ANONYMOUS, yes=Verdict.ALLOW.name, no=Verdict.REFUSE.name)
 
     out.label(Verdict.NO_EXEC.name)
     out.load_argument(2)
-    out.jump(_IF_ANY_BIT, _PROT_EXEC, yes="refuse", no="allow")
+    out.jump(_IF_ANY_BIT, _PROT_EXEC, yes=Verdict.REFUSE.name, no=Verdict.ALLOW.name)
 
     out.label(Verdict.FUTEX.name)
     out.load_argument(1)
     out.keep_bits(_FUTEX_COMMAND)
     for operation in FUTEX_OPERATIONS:
-        out.jump(_IF_EQUAL, operation, yes="allow")
+        out.jump(_IF_EQUAL, operation, yes=Verdict.ALLOW.name)
     out.give(ERRNO | errno.ENOSYS)
 
     out.label(Verdict.MADVISE.name)
     out.load_argument(2)
     for advice in MADVISE_ADVICE:
-        out.jump(_IF_EQUAL, advice, yes="allow")
+        out.jump(_IF_EQUAL, advice, yes=Verdict.ALLOW.name)
     out.give(ERRNO | errno.EINVAL)
 
     out.label(Verdict.ABORT.name)
     out.load_argument(0)
-    out.jump(_IF_EQUAL, _PLACEHOLDER, no="kill")
+    out.jump(_IF_EQUAL, _PLACEHOLDER, no=Verdict.KILL.name)
     out.load_argument(2)
-    out.jump(_IF_EQUAL, _SIGABRT, yes="allow", no="kill")
+    out.jump(_IF_EQUAL, _SIGABRT, yes=Verdict.ALLOW.name, no=Verdict.KILL.name)
 
-    out.label("allow")
+    out.label(Verdict.ALLOW.name)
     out.give(ALLOW)
-    out.label("refuse")
+    out.label(Verdict.REFUSE.name)
     out.give(ERRNO | errno.EPERM)
-    out.label("kill")
+    out.label(Verdict.KILL.name)
     out.give(KILL)
     return out.program()
-
-
-_LABELS: Final[Mapping[Verdict, str]] = {
-    Verdict.ALLOW: "allow",
-    Verdict.REFUSE: "refuse",
-    Verdict.KILL: "kill",
-}
-
-
-def _of(row: Row, machine: str) -> int:
-    number: int | None = getattr(row, machine)
-    if number is None:
-        raise ValueError(f"{row.name} has no number on {machine}")
-    return number
-
-
-def _intervals(machine: str, table: Sequence[Row]) -> list[tuple[int, str]]:
-    """Cut the numbers into runs of one verdict: (first number, label), in order; the last run has no end.
-
-    The guest's life costs by the length of this program, because the kernel compiles it once per guest; runs
-    make it half as long as a row-by-row list.
-    """
-    labels = {
-        _of(row, machine): _LABELS.get(row.verdict, row.verdict.name)
-        for row in table
-        if getattr(row, machine) is not None
-    }
-    runs = [(0, labels.get(0, "kill"))]
-    for number in sorted({*labels, *(number + 1 for number in labels)}):
-        label = labels.get(number, "kill")
-        if label != runs[-1][1]:
-            runs.append((number, label))
-    if runs[-1][1] != "kill" or runs[-1][0] >= _X32:
-        raise ValueError("the table must end below the x32 numbers")
-    return runs
-
-
-def _search(out: _Assembler, runs: Sequence[tuple[int, str]], path: str = "") -> None:
-    """Write a binary search for the run that a number is in."""
-    if len(runs) == 2:
-        out.jump(_IF_AT_LEAST, runs[1][0], yes=runs[1][1], no=runs[0][1])
-        return
-    if len(runs) == 1:
-        out.jump(_IF_AT_LEAST, 0, yes=runs[0][1])
-        return
-    middle = len(runs) // 2
-    upper = f"from {runs[middle][0]}{path}"
-    out.jump(_IF_AT_LEAST, runs[middle][0], yes=upper)
-    _search(out, runs[:middle], path)
-    out.label(upper)
-    _search(out, runs[middle:], path)
 
 
 class _Program(ctypes.Structure):
