@@ -25,11 +25,11 @@ Pair = tuple[int, float]
 class Guest:
     """A guest, from the request to fork it until it is reaped.
 
-    `gone` is set when the guest is no more: `ended` then has the kernel's word on how, or is None when the
-    zygote died with it, or `refused` says why it never was.
+    `gone` is set when the guest is no more: `ended` then has the kernel's word on how, or is None when the zygote
+    died with it; `refused` says why it never was, or never could be used.
     """
 
-    __slots__ = ("_closed", "_doomed", "ended", "gone", "id", "pair", "pidfd", "refused", "socket")
+    __slots__ = ("_doomed", "ended", "gone", "id", "pair", "pidfd", "refused", "socket")
 
     def __init__(self, id: int, pair: Pair, channel: socket.socket) -> None:
         self.id = id
@@ -40,20 +40,26 @@ class Guest:
         self.refused = ""
         self.gone = trio.Event()
         self._doomed = False
-        self._closed = False
 
     def born(self, pidfd: int) -> None:
         """The zygote has forked it."""
         self.pidfd = pidfd
         if self._doomed:
             self.kill()
-        if self._closed:
-            self.close()
+
+    def depart(self, ended: Ended | None = None, *, refused: str = "") -> None:
+        """It is no more, or never was; see the class."""
+        self.ended = ended
+        self.refused = self.refused or refused
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+            self.pidfd = -1
+        self.gone.set()
 
     def kill(self) -> None:
         """Kill it, at once or as soon as it exists. Does not wait."""
         self._doomed = True
-        if self.pidfd >= 0 and not self.gone.is_set():
+        if self.pidfd >= 0:
             with contextlib.suppress(ProcessLookupError):  # it has ended; word of it is on the way
                 signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
@@ -69,11 +75,7 @@ class Guest:
         return not poll.poll(0)
 
     def close(self) -> None:
-        """Give back its descriptors; whoever waits on the channel gets `trio.ClosedResourceError`."""
-        self._closed = True
+        """Give back the channel; whoever waits on it gets `trio.ClosedResourceError`. The handle goes with the guest."""
         if self.socket.fileno() >= 0:
             trio.lowlevel.notify_closing(self.socket)
             self.socket.close()
-        if self.pidfd >= 0:
-            os.close(self.pidfd)
-            self.pidfd = -1

@@ -129,7 +129,7 @@ class Zygote:
         guest = Guest(next(self._ids), pair, ours)
         if not self.alive:
             theirs.close()
-            guest.gone.set()
+            guest.depart()
             return guest
         self._guests[guest.id] = guest
         self._send(control.Spawn(guest.id, *pair), theirs)
@@ -194,13 +194,9 @@ class Zygote:
                 self._guests[message.id].refused = "this process has no file descriptors left"
                 self._send(control.Kill(message.id))
         elif isinstance(message, control.Ended):
-            guest = self._guests.pop(message.id)
-            guest.ended = message
-            guest.gone.set()
+            self._guests.pop(message.id).depart(message)
         elif isinstance(message, control.Refused):
-            guest = self._guests.pop(message.id)
-            guest.refused = message.reason
-            guest.gone.set()
+            self._guests.pop(message.id).depart(refused=message.reason)
 
     async def _lose(self) -> None:
         """The zygote is gone: make sure that it and its guests are, then say so."""
@@ -214,7 +210,7 @@ class Zygote:
                 if guest.pidfd >= 0:
                     with trio.move_on_after(_END_SECONDS):
                         await trio.lowlevel.wait_readable(guest.pidfd)
-                guest.gone.set()
+                guest.depart()
 
     # ------------------------------------------------------------------------------------ the end
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import trio
+
 from codemode.sandbox import CallRequest
 from codemode.wire import ToolName
 
@@ -46,6 +48,23 @@ class Recorder:
 
 def ignore(request: CallRequest) -> None:
     """Never answer a call."""
+
+
+async def eventually(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
+    """Wait until something outside of this process has become true; return whether it has."""
+    with trio.move_on_after(seconds):
+        while not condition():
+            await trio.sleep(0.005)
+    return condition()
+
+
+def lives(pid: int) -> bool:
+    """Whether a process still runs; one that waits for somebody to reap it does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
 def descriptors() -> list[str]:

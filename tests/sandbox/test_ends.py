@@ -285,10 +285,9 @@ async def test_closing_the_sandbox_ends_a_run_as_an_abort(no_language_wall: None
     async def start(sandbox: LocalSandbox) -> None:
         outcomes.append(await run(sandbox, "log('a\\n')\nwhile True: pass"))
 
-    async with trio.open_nursery() as nursery:
-        async with LocalSandbox() as sandbox:
-            nursery.start_soon(start, sandbox)
-            await trio.sleep(0.1)
+    async with trio.open_nursery() as nursery, LocalSandbox() as sandbox:
+        nursery.start_soon(start, sandbox)
+        await trio.sleep(0.1)
     assert [end(outcome) for outcome in outcomes] == [
         ("abort", "the sandbox was closed while the program ran")
     ]

@@ -32,8 +32,8 @@ FORGERIES = {
     "a result that is not JSON": ("body(msgspec.msgpack.encode({'type': 4, 'value': b'x'}))", "not a value"),
     "a result with an odd extension": ("body(b'\\x82\\xa4type\\x04\\xa5value\\xd4\\x07\\x00')", "not a value"),
     "a result too deep": ("body(b'\\x82\\xa4type\\x04\\xa5value' + b'\\x91' * 500 + b'\\x01')", "not a value"),
-    "a large result that is not JSON": ("body(b'\\x82\\xa4type\\x04\\xa5value\\xdc\\xff\\xff' + b'\\xc4\\x01x' * 65535)",
-                                        "not a value"),
+    "a large result that is not JSON": ("body(b'\\x82\\xa4type\\x04\\xa5value\\xdc\\xff\\xff' +"
+                                        " b'\\xc4\\x01x' * 65535)", "not a value"),
     "cancelling what was never called": ("cancel(1)", "cancelled call 1, which was never made"),
     "half a frame": ("send(b'\\x10\\x00\\x00\\x00half')\nos._exit(0)", "ended without a result (exit code 0)"),
     "half a length": ("send(b'\\x10')\nos._exit(0)", "ended without a result (exit code 0)"),
