@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,15 @@ import trio
 import trio.testing
 
 from codemode.sandbox import Limits, LocalSandbox
-from tests.sandbox.support import ECHO, WITHOUT_LANGUAGE_WALL, Recorder, descendants, descriptors
+from tests.sandbox.support import (
+    ECHO,
+    WITHOUT_LANGUAGE_WALL,
+    Recorder,
+    descendants,
+    descriptors,
+    eventually,
+    lives,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,14 +41,13 @@ async def settled(sandbox: LocalSandbox, count: int) -> set[int]:
     """The sandbox's processes below the outer one, once there are `count` and the host has a handle to each guest."""
     zygote = sandbox._zygote
     assert zygote is not None
-    with trio.move_on_after(5):
-        while len(descendants(zygote.pid)) != count or any(
-            guest.pidfd < 0 for guest in zygote._guests.values()
-        ):
-            await trio.sleep(0.01)
-    found = descendants(zygote.pid)
-    assert len(found) == count
-    return found
+    assert await eventually(
+        lambda: (
+            len(descendants(zygote.pid)) == count
+            and all(guest.pidfd >= 0 for guest in zygote._guests.values())
+        )
+    )
+    return descendants(zygote.pid)
 
 
 async def test_many_runs_leave_nothing_but_the_spares(bare: LocalSandbox) -> None:
@@ -174,7 +180,7 @@ async def test_a_zygote_killed_between_runs_is_not_noticed(bare: LocalSandbox) -
         while bare._zygote is zygote:  # a spare may well serve once more before it dies
             outcome = await bare.run("done(1)", (), Recorder())
             assert (outcome.kind, outcome.result) == (None, 1), outcome
-    assert not {pid for pid in family if Path(f"/proc/{pid}").exists()}
+    assert await eventually(lambda: not any(map(lives, family)))
 
 
 async def test_a_killed_spare_is_not_handed_out(bare: LocalSandbox) -> None:
@@ -182,8 +188,8 @@ async def test_a_killed_spare_is_not_handed_out(bare: LocalSandbox) -> None:
         family = await settled(bare, 3)
         for pid in family - {min(family)}:
             os.kill(pid, signal.SIGKILL)
-        while any(_lives(pid) for pid in family - {min(family)}):
-            await trio.sleep(0.001)
+        spares = family - {min(family)}
+        assert await eventually(lambda: not any(map(lives, spares)))  # noqa: B023 (called here and now)
         assert (await bare.run("done(1)", (), Recorder())).result == 1
 
 
@@ -192,7 +198,7 @@ async def test_a_host_that_dies_takes_everything_along() -> None:
 import sys, trio
 from codemode.sandbox import LocalSandbox, zygote
 zygote.BOOTSTRAP = {WITHOUT_LANGUAGE_WALL!r} + zygote.BOOTSTRAP
-from tests.sandbox.support import Recorder
+from tests.sandbox.support import ECHO, WITHOUT_LANGUAGE_WALL, Recorder, descendants, descriptors, eventually, lives
 async def main():
     async with LocalSandbox() as sandbox:
         async with trio.open_nursery() as nursery:
@@ -202,13 +208,11 @@ async def main():
             await trio.sleep_forever()
 trio.run(main)
 """
-    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE) as host:
+    # A host of its own, to be killed.
+    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE) as host:  # noqa: ASYNC220
         assert host.stdout is not None
         assert await trio.to_thread.run_sync(host.stdout.readline) == b"running\n"
         family = descendants(host.pid)
         assert len(family) >= 4  # the zygote, the inner one, a spare, the running guest
         host.kill()
-    deadline = time.monotonic() + 5
-    while (alive := {pid for pid in family if _lives(pid)}) and time.monotonic() < deadline:
-        await trio.sleep(0.01)
-    assert not alive
+    assert await eventually(lambda: not any(map(lives, family)))
