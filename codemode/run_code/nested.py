@@ -21,6 +21,10 @@ from codemode.values import JSON
 
 __all__ = ["NestedCalls"]
 
+_MAX_PENDING_BYTES = 4 * 1024 * 1024
+"""Events that may wait in memory while a run goes on; then they are written, so that a run with many large
+calls does not hold them all."""
+
 
 class NestedCalls:
     """What one run reports to: hands its calls to a scheduler and its prints to `on_log`."""
@@ -114,6 +118,8 @@ class _NestedCall:
             await self._end_aborted()
         else:
             self._end()
+        if self._owner.session.pending_bytes > _MAX_PENDING_BYTES:
+            await self._owner.session.commit()
 
     async def _end_aborted(self) -> None:
         await self._owner.pipeline.settle_aborted(self.dispatch)
