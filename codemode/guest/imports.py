@@ -1,0 +1,122 @@
+"""`import` in a program: facades that hold the named parts of a module, and nothing else of it.
+
+A facade is a class whose attributes are those parts. Reading one is as fast as reading from a module,
+and it cannot be written to, since the class is immutable. No module object ever reaches a program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from codemode.guest import classes, library
+from codemode.guest.frozen import protect_class
+
+__all__ = ["exports", "facade", "import_module", "load"]
+
+
+class _Library(type):
+    """The class of facades."""
+
+    def __call__(cls, *args: object, **kwargs: object) -> Any:
+        raise TypeError("'module' object is not callable")
+
+    def __repr__(cls) -> str:
+        return f"<module {cls.__name__!r}>"
+
+
+_Library.__name__ = _Library.__qualname__ = "module"
+_Library.__module__ = "builtins"
+
+_facades: dict[str, Any] = {}
+_names: dict[str, tuple[str, ...]] = {}
+
+
+def facade(name: str, members: Mapping[str, Any]) -> Any:
+    """Return a facade with these members. It is still open; `protect_class` closes it."""
+    return _Library(name, (), {"__slots__": (), "__doc__": None, "__module__": "builtins", **members})
+
+
+def load() -> None:
+    """Import every module of the library and build the facades. Later calls do nothing."""
+    if _facades:
+        return
+    for name in library.PRELOADED:
+        with contextlib.suppress(ModuleNotFoundError):  # not every version of Python has each
+            importlib.import_module(name)
+    replaced = library.replaced()
+    for name in sorted({*library.LIBRARY, *replaced}):
+        members = _members(name, replaced.get(name, {}))
+        _facades[name] = facade(name, members)
+        _names[name] = tuple(sorted(members))
+        classes.expose_classes(
+            item for item in members.values() if isinstance(item, type) and type(item) is not _Library
+        )
+    for name in sorted(_facades):
+        package, _, last = name.rpartition(".")
+        if package:
+            setattr(_facades[package], last, _facades[name])
+    for name, bases in library.BASES.items():
+        classes.allow_bases(getattr(_facades[name], base) for base in bases.split() if hasattr(_facades[name], base))
+    for built in _facades.values():
+        protect_class(built)
+
+
+def _members(name: str, replaced: Mapping[str, Any]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    wanted = library.LIBRARY.get(name, "").split()
+    module = importlib.import_module(name) if wanted else None
+    for word in wanted:
+        # A name that this version of Python does not have is not there.
+        if hasattr(module, word):
+            members[word] = getattr(module, word)
+    members.update(replaced)
+    return members
+
+
+def exports(name: str) -> Sequence[str] | None:
+    """Return what `from name import *` brings, or None for a module that there is not."""
+    return _names.get(name)
+
+
+def import_module(
+    name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
+) -> Any:
+    """What an import statement calls."""
+    if type(fromlist) is list:
+        # Not a statement (that passes a tuple) but C code of the interpreter, which takes the module
+        # itself from `sys.modules` afterwards and hands it to nobody.
+        if name in sys.modules:
+            return None
+        raise ImportError(f"No module named {name!r}")
+    found = _facades.get(name)
+    if found is None:
+        raise ModuleNotFoundError(_missing(name), name=name)
+    if not fromlist:
+        return _facades[name.partition(".")[0]]
+    known = _names[name]
+    for wanted in fromlist:
+        if wanted not in known and f"{name}.{wanted}" not in _facades:
+            raise ImportError(_missing_part(name, wanted), name=name)
+    return found
+
+
+def _missing(name: str) -> str:
+    top = name.partition(".")[0]
+    advice = library.ELSEWHERE.get(name) or library.ELSEWHERE.get(top)
+    if advice is None:
+        near = difflib.get_close_matches(name, _facades, 1, 0.75) if len(name) < 60 else []
+        advice = f"did you mean {near[0]}?" if near else "use the standard library's pure modules, or a tool"
+    return f"No module named {name[:80]!r} here: {advice}"
+
+
+def _missing_part(name: str, wanted: str) -> str:
+    advice = library.PARTS_ELSEWHERE.get(f"{name}.{wanted}") or library.PARTS_ELSEWHERE.get(name)
+    if advice is None:
+        near = difflib.get_close_matches(wanted, _names[name], 1, 0.7) if len(wanted) < 60 else []
+        advice = f"did you mean {near[0]!r}?" if near else f"available: {', '.join(_names[name][:60])}"
+    return f"cannot import name {wanted[:80]!r} from {name!r}: {advice}"

@@ -1,0 +1,198 @@
+"""The three things that a zygote asks of the language: make ready, warm up, serve one program.
+
+How a run starts, goes and ends stands here; what programs may say and name stands elsewhere. After the
+program has ended, nothing of it is trusted: values are walked by their exact types, and the only method
+of the program's that is still called is the `__str__` of the exception that ended it.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any, Final
+
+import msgspec
+
+from codemode import values, wire
+from codemode.guest import imports, report, run, streams
+from codemode.guest.builtins import guest_builtins
+from codemode.guest.channel import Channel, Disconnected
+from codemode.guest.compiler import Refused, Unparsable, compile_program
+from codemode.guest.frozen import guard_class_methods, protect_classes
+from codemode.guest.loop import PendingCall
+from codemode.guest.tools import ToolCallError, Tools
+from codemode.guest.weight import is_heavier
+
+__all__ = ["prepare", "serve", "warm_up"]
+
+_RESERVE_BYTES: Final = 2 * 1024 * 1024
+_OUT_OF_MEMORY: Final = wire.pack(
+    wire.Failed(
+        "memory-limit",
+        "MemoryError: the program needs more memory than a run may have; work in smaller pieces, use generators "
+        "instead of lists, drop what is no longer needed, or let a tool filter the data",
+    )
+)
+
+_WARM_UP = '''
+import json
+class Pair:
+    def __init__(self, left, right=0):
+        self.left = left
+        self._right = right
+    def total(self):
+        return self.left + self._right
+def gather(rows):
+    found = {}
+    for row in rows:
+        found.setdefault(row["k"], []).append(row["v"])
+    return {key: sum(items) for key, items in sorted(found.items())}
+rows = [{"k": f"{n % 3}", "v": n} for n in range(12)]
+print("ready", Pair(1, 2).total(), "{:>5}".format(3))
+try:
+    tools.echo(value=[1, {"a": None}])
+    raise ValueError("x")
+except (ValueError, ToolCallError) as error:
+    text = str(error)
+return json.loads(json.dumps(gather(rows)))
+'''
+
+
+def prepare() -> None:
+    """Load and protect everything that programs may reach. Once, in the zygote, before the first fork."""
+    imports.load()
+    sys.modules["__main__"] = types.ModuleType("__main__")  # dataclasses, enum and typing look a class's module up
+    guard_class_methods()
+    protect_classes()
+    sys.unraisablehook = _ignore
+    warm_up()
+
+
+def warm_up() -> None:
+    """Run a small program from end to end, so that the pages it touches are this process's own already."""
+    tool = wire.ToolName("echo", ("value",), False, "echo(value)")
+    _serve(
+        _Rehearsal(
+            wire.Program(_WARM_UP, (tool,), wire.GuestLimits(1 << 16, 1 << 16, 1 << 12)),
+            wire.Value(1, msgspec.Raw(wire.encode_value([1, {"a": "b"}]))),
+        )
+    )
+
+
+class _Rehearsal(Channel):
+    """A channel that leads nowhere and hears what it is told."""
+
+    def __init__(self, *frames: wire.FromHost) -> None:
+        super().__init__(-1)
+        self._script = list(frames)
+        self.ends: list[bytes] = []
+
+    def send_packed(self, packed: bytes) -> None:
+        self.ends[:] = [packed]
+
+    def _read(self) -> None:
+        if not self._script:
+            raise Disconnected
+        packed = wire.pack(self._script.pop(0))
+        self._received.extend(wire.from_host(body) for body in self._reader.feed(packed))
+
+
+def serve(fd: int) -> None:
+    """Read the program from `fd`, run it, send its end. Returns in every case; the process is then to end."""
+    _serve(Channel(fd))
+
+
+def _serve(channel: Channel) -> None:
+    try:
+        program = channel.receive()
+        if not isinstance(program, wire.Program):
+            return
+        streams_before = sys.stdout, sys.stderr
+        sys.stdout, sys.stderr = streams.stdout, streams.stderr  # type: ignore[assignment]
+        this = run.Run(program, channel)
+        run.begin(this)
+        try:
+            _run(this)
+        finally:
+            run.end()
+            sys.stdout, sys.stderr = streams_before
+    except (Disconnected, wire.WireError, msgspec.MsgspecError):
+        return
+
+
+def _run(this: run.Run) -> None:
+    reserve = bytearray(_RESERVE_BYTES)
+    try:
+        frame = _end_of(this)
+    except MemoryError:
+        del reserve
+        this.globals.clear()
+        this.channel.send_packed(_OUT_OF_MEMORY)
+        return
+    this.channel.send(frame)
+
+
+def _end_of(this: run.Run) -> wire.Done | wire.Failed:
+    """Run the program; return the frame that says how it ended. Raises MemoryError, and nothing of the program's."""
+    limit = this.program.limits.error_bytes
+    try:
+        outcome = _execute(this)
+    except (MemoryError, Disconnected):
+        raise
+    except Unparsable as error:
+        return wire.Failed("exception", report.unparsable(error, this.lines, limit))
+    except Refused as error:
+        return wire.Failed("exception", report.refused(error, this.lines, limit))
+    except BaseException as error:
+        return wire.Failed("exception", report.exception(error, this.lines, limit))
+    return _done(this, outcome)
+
+
+def _execute(this: run.Run) -> tuple[Any, ...] | None:
+    tools = this.program.tools
+    call = this.calls.wait
+    names: dict[str, Any] = {
+        "print": streams.print_,
+        "__import__": imports.import_module,
+        "ToolCallError": ToolCallError,
+        "tools": None,
+    }
+    table = guest_builtins(names)
+    compiled = compile_program(this.program.source, given=table, exports=imports.exports)
+    if compiled.uses_await:
+        call = this.loop.call  # type: ignore[assignment]
+    table["tools"] = Tools(tools, call)
+    this.globals.update({"__name__": "__main__", "__doc__": None, "__builtins__": table})
+    function = types.FunctionType(compiled.code, this.globals)
+    return this.loop.run_main(function()) if compiled.uses_await else function()  # type: ignore[no-any-return]
+
+
+def _done(this: run.Run, outcome: tuple[Any, ...] | None) -> wire.Done | wire.Failed:
+    if outcome is None or (len(outcome) == 2 and outcome[0] is None):
+        return wire.Done()
+    value = outcome[0]
+    limits = this.program.limits
+    if isinstance(value, PendingCall):
+        return wire.Failed("invalid-output", "result: a tool call that was not awaited; write `return await …`")
+    size = 0
+    if not is_heavier(value, limits.result_bytes):
+        try:
+            values.check(value, root="result")
+            data = wire.encode_value(value)
+        except values.InvalidValue as error:
+            return wire.Failed("invalid-output", report.cut(report.invalid(error), limits.error_bytes))
+        except RecursionError:
+            return wire.Failed("invalid-output", "result: nested too deeply; flatten it")
+        size = len(data)
+        if size <= limits.result_bytes:
+            return wire.Done(msgspec.Raw(data))
+    takes = f"takes {size:,} bytes, more than" if size else "is larger than"
+    return wire.Failed(
+        "output-limit",
+        f"the result {takes} the {limits.result_bytes:,} bytes that a run may return; "
+        "return a summary, or the part that is needed",
+    )
+
+
+def _ignore(unraisable: object) -> None:
+    """An exception in a finaliser ends nothing and is nobody's to read."""

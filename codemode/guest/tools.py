@@ -1,0 +1,178 @@
+"""`tools`: the functions of a program that lead to the host, and how their arguments are read.
+
+A call becomes a frame; its answer a frozen value or a `ToolCallError`. How one waits for the answer is
+the caller's: `Calls` is given to the tools by the program's style, synchronous or asynchronous.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from codemode import values, wire
+from codemode.guest.channel import Channel
+
+__all__ = ["Calls", "Tool", "ToolCallError", "Tools", "outcome"]
+
+
+class ToolCallError(Exception):
+    """A tool failed. `tool_name` is which, `message` why, `code` the tool's own code for it, or None."""
+
+    def __init__(self, message: str = "", tool_name: str = "", code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.tool_name = tool_name
+        self.code = code
+
+    @property
+    def toolName(self) -> str:  # noqa: N802  (the same under the name that it has on the wire)
+        return self.tool_name
+
+
+ToolCallError.__module__ = "builtins"  # so that it prints without a module, like Python's own
+
+
+class Calls:
+    """Sends calls and numbers them. `limit` bounds the encoded arguments of one, in bytes."""
+
+    def __init__(self, channel: Channel, limit: int) -> None:
+        self.channel = channel
+        self._limit = limit
+        self._count = 0
+
+    def send(self, tool: wire.ToolName, arguments: dict[str, Any]) -> int:
+        """Check and send one call; return its number."""
+        values.check(arguments, root="arguments")
+        data = wire.encode_value(arguments)
+        if len(data) > self._limit:
+            raise ValueError(
+                f"the arguments of {tool.name} take {len(data):,} bytes, over the limit of {self._limit:,}; "
+                "pass less, in several calls"
+            )
+        self._count += 1
+        self.channel.send(wire.Call(self._count, tool.name, msgspec.Raw(data)))
+        return self._count
+
+    def wait(self, tool: wire.ToolName, arguments: dict[str, Any]) -> Any:
+        """Make one call and wait for its answer: the synchronous style."""
+        number = self.send(tool, arguments)
+        while True:
+            frame = self.channel.receive()
+            if not isinstance(frame, wire.Program) and frame.id == number:
+                return outcome(tool, frame)
+
+
+def outcome(tool: wire.ToolName, frame: wire.Value | wire.Fault) -> Any:
+    """Return the value of an answer, or raise what it says."""
+    if isinstance(frame, wire.Value):
+        return wire.decode_frozen(frame.value)
+    raise ToolCallError(frame.message, tool.name, frame.code)
+
+
+class Tool:
+    # One function of `tools`. Its docstring is its signature, so the class has none.
+
+    __slots__ = ("__doc__", "__name__", "_call", "_tool")
+
+    def __init__(self, tool: wire.ToolName, call: Callable[[wire.ToolName, dict[str, Any]], Any]) -> None:
+        self._tool = tool
+        self._call = call
+        self.__name__ = tool.name
+        self.__doc__ = tool.signature
+
+    # Not even `self` is a name here: a tool may have a parameter that is called so.
+    def __call__(*args: Any, **kwargs: Any) -> Any:
+        self: Tool = args[0]
+        return self._call(self._tool, _arguments(self._tool, args[1:], kwargs))
+
+    def __repr__(self) -> str:
+        return f"<tool {self._tool.signature or self._tool.name}>"
+
+
+Tool.__qualname__ = "tool"
+Tool.__module__ = "builtins"
+
+
+class Tools:
+    """The tools of a run, as attributes and as items."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self, tools: Sequence[wire.ToolName], call: Callable[[wire.ToolName, dict[str, Any]], Any]) -> None:
+        self._table = {tool.name: Tool(tool, call) for tool in tools}
+
+    def __getattr__(self, name: str) -> Tool:
+        tool = self._table.get(name)
+        if tool is None:
+            raise AttributeError(_unknown(name, self._table), name=name)
+        return tool
+
+    def __getitem__(self, name: str) -> Tool:
+        tool = self._table.get(name) if type(name) is str else None
+        if tool is None:
+            raise KeyError(_unknown(name, self._table))
+        return tool
+
+    def __contains__(self, name: object) -> bool:
+        return type(name) is str and name in self._table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._table))
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._table)
+
+    def __repr__(self) -> str:
+        return f"<tools: {', '.join(self._table) or 'none'}>"
+
+
+Tools.__qualname__ = "tools"
+Tools.__module__ = "builtins"
+
+
+def _unknown(name: object, table: dict[str, Tool]) -> str:
+    if not table:
+        return f"there is no tool {name!r}: this run has no tools"
+    known = sorted(table)
+    near = difflib.get_close_matches(name, known, 1, 0.5) if type(name) is str and len(name) < 100 else []
+    hint = f"; did you mean {near[0]!r}?" if near else ";"
+    shown = ", ".join(known[:30]) + (f", … {len(known) - 30} more" if len(known) > 30 else "")
+    return f"there is no tool {str(name)[:60]!r}{hint} available: {shown}"
+
+
+# --------------------------------------------------------------------------------------- arguments
+
+
+def _arguments(tool: wire.ToolName, positional: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """Return the object that a call means. Raises TypeError with the signature where it cannot be one."""
+    parameters = tool.parameters
+    if len(positional) == 1 and not named and _is_arguments(positional[0], tool):
+        return dict(positional[0])
+    if len(positional) > len(parameters):
+        takes = f"{len(parameters)} positional argument{'' if len(parameters) == 1 else 's'}"
+        raise TypeError(f"{tool.name}() takes at most {takes}, got {len(positional)}; its signature: {tool.signature}")
+    for name in [name for name in named if name[-1:] == "_" and name not in parameters and name[:-1] in parameters]:
+        if name[:-1] in named:
+            raise _twice(tool, name[:-1])
+        named[name[:-1]] = named.pop(name)
+    for name, value in zip(parameters, positional, strict=False):
+        if name in named:
+            raise _twice(tool, name)
+        named[name] = value
+    return named
+
+
+def _is_arguments(value: object, tool: wire.ToolName) -> bool:
+    if type(value) is not dict and type(value) is not values.FrozenDict:
+        return False
+    return not tool.first_is_object or (bool(value) and all(key in tool.parameters for key in value))
+
+
+def _twice(tool: wire.ToolName, name: str) -> TypeError:
+    return TypeError(f"{tool.name}() got the argument {name!r} twice; its signature: {tool.signature}")
