@@ -18,10 +18,16 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
+import msgspec
+
 from codemode import control as wire
 from codemode.control import Layer
 from codemode.guest.confine import (
+    DESCRIPTOR,
+    FILTER,
+    LIMITS,
     Cage,
+    Unconfined,
     capabilities,
     enter,
     kernel,
@@ -148,7 +154,10 @@ def _no_capabilities() -> str:
 
 
 def _trial(cage: Cage, language: _Language) -> list[Layer]:
-    """Send one guest behind the wall and see what it can do there."""
+    """Send one guest behind the wall and see what it can do there.
+
+    Raises RuntimeError with the guest's own words if it is confined but cannot be made ready.
+    """
     ours, theirs = socket.socketpair()
     pid = os.fork()
     if pid == 0:
@@ -159,56 +168,61 @@ def _trial(cage: Cage, language: _Language) -> list[Layer]:
         said += chunk
     ours.close()
     status = os.waitpid(pid, 0)[1]
-    words, _, failure = said.decode(errors="replace").partition("\n!")
-    seen = words.split("\n")
-    if failure:
-        raise RuntimeError(f"a guest could not be made ready: {failure}")
-    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGSYS
-
-    def layer(name: str, stands: bool, good: str, bad: str) -> Layer:
-        return Layer(name, stands, True, good if stands else f"{bad} (the trial guest: {status=}, {seen!r})")
-
-    return [
-        layer("resource limits", "memory" in seen, "memory is bounded", "memory was not bounded"),
-        layer(
-            "one descriptor",
-            "descriptors" in seen,
-            "only the channel is open",
-            "more than the channel is open",
-        ),
-        layer(
-            "seccomp",
-            "files" in seen and killed,
+    report = msgspec.msgpack.decode(said, type=_Trial) if said else _Trial()
+    if report.failure:
+        raise RuntimeError(f"a guest could not be made ready: {report.failure}")
+    socket_killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGSYS
+    stand = {
+        DESCRIPTOR: (report.one_descriptor, "only the channel is open", "more than the channel is open"),
+        LIMITS: (report.memory_bounded, "memory is bounded", "memory was not bounded"),
+        FILTER: (
+            report.file_refused and socket_killed,
             "a file was refused, a socket killed",
             "system calls are not filtered; the kernel needs CONFIG_SECCOMP_FILTER",
         ),
-    ]
+    }
+    if report.missing:
+        (first, problem), *_ = report.missing.items()
+        return [
+            Layer(name, False, True, problem if name == first else f"not tried, for want of {first}")
+            for name in stand
+        ]
+    return [Layer(name, stands, True, good if stands else bad) for name, (stands, good, bad) in stand.items()]
+
+
+class _Trial(msgspec.Struct):
+    """What the trial guest saw. `missing` is the layer that could not be put on, with the reason."""
+
+    missing: dict[str, str] = {}
+    one_descriptor: bool = False
+    memory_bounded: bool = False
+    file_refused: bool = False
+    failure: str = ""
 
 
 def _try_everything(cage: Cage, channel: int, language: _Language) -> NoReturn:
     """The trial guest: say on the channel what holds, then make a call that must kill."""
+    seen = _Trial()
     try:
         enter(cage, channel, _TRIAL_MEMORY, _TRIAL_SECONDS)
-        try:
-            os.close(os.open("/", os.O_RDONLY))
-        except PermissionError:
-            _say("files")
+        seen.one_descriptor = all(_is_closed(number) for number in range(256) if number != CHANNEL)
         try:
             bytearray(2 * _TRIAL_MEMORY)
         except MemoryError:
-            _say("memory")
-        if all(_is_closed(descriptor) for descriptor in range(256) if descriptor != CHANNEL):
-            _say("descriptors")
+            seen.memory_bounded = True
+        try:
+            os.close(os.open("/", os.O_RDONLY))
+        except PermissionError:
+            seen.file_refused = True
         language.warm_up()
+    except Unconfined as error:
+        seen.missing = {error.layer: error.problem}
     except BaseException:
-        _say("!" + traceback.format_exc()[-_MAX_TEXT:])
-        os._exit(_FAILED)
+        seen.failure = traceback.format_exc()[-_MAX_TEXT:]
+    # Before the descriptors are put in order the channel still has its old number.
+    os.write(CHANNEL if DESCRIPTOR not in seen.missing else channel, msgspec.msgpack.encode(seen))
     socket.socket()
     os._exit(0)
-
-
-def _say(word: str) -> None:
-    os.write(CHANNEL, f"\n{word}".encode())
 
 
 def _is_closed(descriptor: int) -> bool:

@@ -75,7 +75,7 @@ class Guest:
         return not poll.poll(0)
 
     def close(self) -> None:
-        """Give back the channel; whoever waits on it gets `trio.ClosedResourceError`. The handle goes with the guest."""
+        """Give back the channel; whoever waits on it gets `trio.ClosedResourceError`."""
         if self.socket.fileno() >= 0:
             trio.lowlevel.notify_closing(self.socket)
             self.socket.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 from collections import deque
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -32,6 +34,10 @@ _RECEIVE_BYTES = 64 * 1024
 
 _BACKLOG_BYTES = 64 * 1024 * 1024
 """Answers that may wait for a guest that is busy; with more it counts as one that never reads them."""
+
+_STILLBORN_SECONDS = 0.1
+"""A guest killed by others within this time, before anything came from it, was dying when it was taken: the run gets
+another one, once."""
 
 _REAP_SECONDS = 10.0
 """How long a killed guest may take to be reaped; then its zygote counts as broken and ends."""
@@ -115,7 +121,7 @@ class LocalSandbox:
         )
         outcome = await self._run_once(program, tools, handler, limits)
         if outcome is None:
-            # The zygote died under a guest from which nothing had come: nothing has happened yet.
+            # The guest was dying when it was taken, and nothing has happened yet.
             outcome = await self._run_once(program, tools, handler, limits, last=True)
             assert outcome is not None
         return outcome
@@ -166,7 +172,12 @@ class LocalSandbox:
             if not conversation.frames:
                 if guest.refused:
                     raise SandboxUnavailable(f"no guest can be started: {guest.refused}")
-                if guest.ended is None and self._nursery is not None and not last:
+                if (
+                    not last
+                    and seconds < _STILLBORN_SECONDS
+                    and _was_killed(guest)
+                    and self._nursery is not None
+                ):
                     return None
             if self._nursery is None:
                 conversation.stop(Ending("abort", "the sandbox was closed while the program ran"))
@@ -283,6 +294,12 @@ async def _hear_out(guest: Guest, conversation: Conversation) -> None:
         return
 
 
+def _was_killed(guest: Guest) -> bool:
+    """Whether somebody else killed the guest, or the zygote above it."""
+    ended = guest.ended
+    return ended is None or (os.WIFSIGNALED(ended.status) and os.WTERMSIG(ended.status) == signal.SIGKILL)
+
+
 class _Outbox:
     """Bytes on their way to a guest. `send` never blocks; what the kernel does not take at once is written by a
     task of the sandbox's nursery, which ends with the bytes or with the guest."""
@@ -317,10 +334,10 @@ class _Outbox:
             return len(view)  # the guest is gone; whoever listens to it notices
 
     async def _drain(self) -> None:
-        while self._waiting:
+        while self._waiting and self._guest.socket.fileno() >= 0:  # trio must not be given a closed one
             try:
                 await trio.lowlevel.wait_writable(self._guest.socket)
-            except (trio.ClosedResourceError, ValueError):
+            except trio.ClosedResourceError:
                 return
             view = self._waiting[0]
             written = self._write(view)

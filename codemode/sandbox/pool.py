@@ -18,70 +18,82 @@ _OTHER_PAIRS = 4
 _OTHER_SPARES = 1
 
 
+class _Queue:
+    """The spares of one pair, and how many there should be."""
+
+    __slots__ = ("guests", "wanted")
+
+    def __init__(self, wanted: int) -> None:
+        self.guests: deque[Guest] = deque()
+        self.wanted = wanted
+
+
 class Pool:
     """The spares of one zygote."""
 
     def __init__(self, zygote: Zygote, usual: Pair, spares: int) -> None:
         self._zygote = zygote
-        self._usual = usual
-        self._wanted = spares
-        self._usual_spares: deque[Guest] = deque()
-        self._others: OrderedDict[Pair, deque[Guest]] = OrderedDict()
+        self._usual_pair = usual
+        self._usual = _Queue(spares)
+        self._others: OrderedDict[Pair, _Queue] = OrderedDict()
 
     def take(self, pair: Pair) -> Guest:
         """Return a guest of this pair: a waiting one, or one that is being forked.
 
         Raises OSError when this process has no descriptors left.
         """
-        spares = self._spares(pair)
+        spares = self._queue(pair).guests
         while spares:
             guest = spares.popleft()
             if guest.usable:
                 return guest
-            self._discard(guest)
+            _discard(guest)
         return self._zygote.spawn(pair)
 
     def is_empty(self, pair: Pair) -> bool:
         """Whether no guest of this pair waits."""
-        return not self._spares(pair)
+        queue = self._usual if pair == self._usual_pair else self._others.get(pair)
+        return queue is None or not queue.guests
 
     def refill(self, pair: Pair) -> None:
         """Ask for the spares that are missing for this pair; does not wait for them."""
-        if not self._zygote.alive:
+        queue = self._usual if pair == self._usual_pair else self._others.get(pair)
+        if queue is None or not self._zygote.alive:
             return
-        spares = self._spares(pair)
-        if pair == self._usual:
-            wanted = self._wanted
-        else:
-            # The first run of a pair leaves its empty queue behind; the second one finds it.
-            wanted = min(_OTHER_SPARES, self._wanted) if pair in self._others else 0
-            self._others[pair] = spares
-            self._others.move_to_end(pair)
-            while len(self._others) > _OTHER_PAIRS:
-                _, unused = self._others.popitem(last=False)
-                for guest in unused:
-                    self._discard(guest)
         try:
-            while len(spares) < wanted:
-                spares.append(self._zygote.spawn(pair))
+            while len(queue.guests) < queue.wanted:
+                queue.guests.append(self._zygote.spawn(pair))
         except OSError:
             pass  # no descriptors: a run that needs a guest will say so
 
-    def _spares(self, pair: Pair) -> deque[Guest]:
-        if pair == self._usual:
-            return self._usual_spares
-        found = self._others.get(pair)
-        return deque() if found is None else found
+    def _queue(self, pair: Pair) -> _Queue:
+        """Return the queue that a run with this pair takes from, and remember that it was asked for."""
+        if pair == self._usual_pair:
+            return self._usual
+        queue = self._others.get(pair)
+        if queue is None:
+            queue = self._others[pair] = _Queue(0)
+            if len(self._others) > _OTHER_PAIRS:
+                _, unused = self._others.popitem(last=False)
+                _empty(unused)
+        else:
+            queue.wanted = min(_OTHER_SPARES, self._usual.wanted)
+            self._others.move_to_end(pair)
+        return queue
 
     def close(self) -> None:
         """Kill and let go of every spare; does not wait."""
-        for spares in (self._usual_spares, *self._others.values()):
-            for guest in spares:
-                self._discard(guest)
-            spares.clear()
+        for queue in (self._usual, *self._others.values()):
+            queue.wanted = 0
+            _empty(queue)
         self._others.clear()
 
-    @staticmethod
-    def _discard(guest: Guest) -> None:
-        guest.kill()
-        guest.close()
+
+def _empty(queue: _Queue) -> None:
+    while queue.guests:
+        _discard(queue.guests.popleft())
+
+
+def _discard(guest: Guest) -> None:
+    guest.kill()
+    guest.close()

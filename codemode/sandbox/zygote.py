@@ -303,5 +303,5 @@ def _said(diagnostics: int) -> str:
     try:
         text = os.read(diagnostics, 65536).decode(errors="replace").strip()
     except BlockingIOError:
-        return ""
+        text = ""
     return "\n" + text[-4000:] if text else " (it said nothing)"

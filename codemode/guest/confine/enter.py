@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from codemode.guest.confine import process, rlimits, seccomp
 from codemode.guest.confine.rlimits import Size
 from codemode.guest.confine.table import CHANNEL
 
-__all__ = ["Cage", "enter"]
+__all__ = ["DESCRIPTOR", "FILTER", "LIMITS", "Cage", "Unconfined", "enter"]
+
+DESCRIPTOR: Final = "one descriptor"
+LIMITS: Final = "resource limits"
+FILTER: Final = "seccomp"
+
+
+class Unconfined(Exception):
+    """A layer could not be put on a guest."""
+
+    def __init__(self, layer: str, problem: str) -> None:
+        super().__init__(layer, problem)
+        self.layer = layer
+        self.problem = problem
 
 
 class Cage(NamedTuple):
@@ -25,15 +38,22 @@ def enter(cage: Cage, channel: int, memory_bytes: int, cpu_seconds: float) -> No
     """Confine this process, just forked from the zygote, for ever; its channel is descriptor 3 afterwards.
 
     Inherited from the zygote: no new privileges, memory hidden, and the limits that are the same for all.
-    Raises OSError or ValueError when a layer cannot be put on; the caller then ends the process.
+    Raises `Unconfined` when a layer cannot be put on; the caller then ends the process.
     """
-    process.die_with_parent()
-    if os.getppid() != cage.zygote:
-        os._exit(1)
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
-    if channel != CHANNEL:
-        os.dup2(channel, CHANNEL, inheritable=False)
-    process.close_all_but(CHANNEL)
-    rlimits.limit_guest(cage.base, memory_bytes, cpu_seconds)
-    seccomp.install(cage.filter.for_process(os.getpid()))
+    layer = "death with the zygote"
+    try:
+        process.die_with_parent()
+        if os.getppid() != cage.zygote:
+            os._exit(1)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+        layer = DESCRIPTOR
+        if channel != CHANNEL:
+            os.dup2(channel, CHANNEL, inheritable=False)
+        process.close_all_but(CHANNEL)
+        layer = LIMITS
+        rlimits.limit_guest(cage.base, memory_bytes, cpu_seconds)
+        layer = FILTER
+        seccomp.install(cage.filter.for_process(os.getpid()))
+    except (OSError, ValueError) as error:
+        raise Unconfined(layer, str(error)) from error

@@ -1,0 +1,67 @@
+"""Large values are weighed rightly, and without being made."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from codemode import wire
+from codemode.sandbox import bulk
+from codemode.values import JSON
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**80), 2**80)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=40)
+    | st.integers(30, 70_000).map(lambda size: "é\x90" * (size // 3)),
+    lambda inner: st.lists(inner, max_size=20) | st.dictionaries(st.text(max_size=40), inner, max_size=20),
+    max_leaves=30,
+)
+
+
+def containers(value: JSON) -> int:
+    if isinstance(value, list):
+        return 1 + sum(map(containers, value))
+    if isinstance(value, dict):
+        return 1 + sum(map(containers, value.values()))
+    return 0
+
+
+@settings(max_examples=200, deadline=None)
+@given(values)
+def test_the_count_is_the_number_of_lists_and_dicts(value: JSON) -> None:
+    assert bulk.count_containers(wire.encode_value(value)) == containers(value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=200))
+def test_counting_ends_whatever_the_bytes(data: bytes) -> None:
+    assert 0 <= bulk.count_containers(data) <= len(data)
+
+
+@settings(max_examples=100, deadline=None)
+@given(values)
+def test_what_is_light_enough_comes_through_equal(value: JSON) -> None:
+    assert bulk.decode(Raw(wire.encode_value(value))) == value
+
+
+@pytest.mark.parametrize("size", [0, 15, 16, 65535, 65536])
+def test_containers_of_every_length_are_counted(size: int) -> None:
+    assert bulk.count_containers(msgspec.msgpack.encode([[]] * size)) == size + 1
+    assert bulk.count_containers(msgspec.msgpack.encode({f"{n}": {} for n in range(size)})) == size + 1
+
+
+def test_a_value_that_would_be_a_thousand_times_its_size_is_refused() -> None:
+    data = b"\xdd\x00\xf0\x00\x00" + b"\x90" * 0xF00000
+    with pytest.raises(bulk.TooManyContainers):
+        bulk.decode(Raw(data))
+
+
+def test_text_that_looks_like_containers_is_not_refused() -> None:
+    text = "\U00010410" * 1_000_000  # every character has three bytes that might begin a list
+    assert bulk.decode(Raw(wire.encode_value([text]))) == [text]

@@ -1,0 +1,91 @@
+"""Guests that wait: how many, for which limits, and that a run never gets one made for other limits."""
+
+from __future__ import annotations
+
+import trio
+
+from codemode.sandbox import Limits, LocalSandbox
+from codemode.sandbox.guest import Guest
+from tests.sandbox.support import Recorder, descendants, eventually
+
+MIB = 1024 * 1024
+MEMORY = "try:\n    x = bytearray(100 * 2**20)\n    done('more')\nexcept MemoryError:\n    done('less')"
+
+
+def waiting(sandbox: LocalSandbox) -> dict[tuple[int, float], int]:
+    """How many guests wait, by their limits."""
+    counts: dict[tuple[int, float], int] = {}
+    assert sandbox._zygote is not None
+    for guest in sandbox._zygote._guests.values():
+        counts[guest.pair] = counts.get(guest.pair, 0) + 1
+    return counts
+
+
+async def test_a_run_has_its_own_limits_and_not_a_spares(no_language_wall: None) -> None:
+    async with LocalSandbox(Limits(memory_bytes=64 * MIB)) as sandbox:
+        for _ in range(3):
+            assert (await sandbox.run(MEMORY, (), Recorder())).result == "less"
+            larger = Limits(memory_bytes=256 * MIB)
+            assert (await sandbox.run(MEMORY, (), Recorder(), larger)).result == "more"
+            shorter = Limits(memory_bytes=64 * MIB, cpu_seconds=0.2)
+            assert (await sandbox.run("while True: pass", (), Recorder(), shorter)).kind == "timeout"
+
+
+async def test_spares_are_made_for_the_usual_limits_and_for_others_that_come_again(
+    no_language_wall: None,
+) -> None:
+    usual = Limits()
+    async with LocalSandbox(spares=2) as sandbox:
+        usual_pair = usual.memory_bytes, usual.cpu_seconds
+        assert waiting(sandbox) == {usual_pair: 2}
+        other = Limits(cpu_seconds=5.0)
+        other_pair = other.memory_bytes, 5.0
+        await sandbox.run("done()", (), Recorder(), other)
+        assert waiting(sandbox) == {usual_pair: 2}
+        await sandbox.run("done()", (), Recorder(), other)
+        assert waiting(sandbox) == {usual_pair: 2, other_pair: 1}
+        for seconds in range(10, 30):  # many others, twice each: only the last few keep a spare
+            for _ in range(2):
+                await sandbox.run("done()", (), Recorder(), Limits(cpu_seconds=float(seconds)))
+        assert await eventually(lambda: sum(waiting(sandbox).values()) <= 6)
+        assert (usual.memory_bytes, 29.0) in waiting(sandbox)
+        assert other_pair not in waiting(sandbox)
+
+
+async def test_more_callers_than_spares_each_get_a_guest_of_their_own(bare: LocalSandbox) -> None:
+    results: list[object] = []
+
+    async def one(number: int) -> None:
+        results.append((await bare.run(f"done([{number}, os.getpid()])", (), Recorder())).result)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(30):
+            nursery.start_soon(one, number)
+    assert sorted(number for number, _ in results) == list(range(30))  # type: ignore[misc]
+    assert len({pid for _, pid in results}) == 30  # type: ignore[misc]
+
+
+async def test_one_run_leaves_nothing_to_the_next(bare: LocalSandbox) -> None:
+    await bare.run("import sys\nsys.leftover = 1\nos.environ['LEFT'] = '1'\ndone()", (), Recorder())
+    program = "import sys\ndone([hasattr(sys, 'leftover'), 'LEFT' in os.environ])"
+    for _ in range(4):
+        assert (await bare.run(program, (), Recorder())).result == [False, False]
+
+
+async def test_without_spares_a_run_waits_for_its_fork(no_language_wall: None) -> None:
+    async with LocalSandbox(spares=0) as sandbox:
+        assert sandbox._zygote is not None
+        assert (await sandbox.run("done(1)", (), Recorder())).result == 1
+        assert len(descendants(sandbox._zygote.pid)) == 1
+
+
+async def test_a_guest_killed_before_it_is_born_dies_when_it_is(bare: LocalSandbox) -> None:
+    assert bare._zygote is not None
+    guests: list[Guest] = [bare._zygote.spawn((64 * MIB, 1.0)) for _ in range(5)]
+    for guest in guests:
+        guest.kill()
+        guest.close()
+    with trio.fail_after(5):
+        for guest in guests:
+            await guest.gone.wait()
+    assert all(guest.pidfd == -1 for guest in guests)
