@@ -3,6 +3,6 @@
 Toolkits use only what a third party could use: the public names of `codemode`, and libraries.
 """
 
-from codemode.toolkits.files import files
+from codemode.toolkits.filesystem import files
 
 __all__ = ["files"]

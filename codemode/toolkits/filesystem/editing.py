@@ -14,10 +14,10 @@ from typing import Annotated, Any, Literal, TypedDict
 from msgspec import Meta
 
 from codemode import Text, Tool, ToolArgumentsError, ToolError, text, tool
-from codemode.toolkits.files.changes import diffs
-from codemode.toolkits.files.reading import FilePath
-from codemode.toolkits.files.texts import decode, has_nul
-from codemode.toolkits.files.workspace import Entry, Workspace, read_entry, require_regular, shown
+from codemode.toolkits.filesystem.changes import diffs
+from codemode.toolkits.filesystem.reading import FilePath
+from codemode.toolkits.filesystem.texts import decode, has_nul
+from codemode.toolkits.filesystem.workspace import Entry, Workspace, read_entry, require_regular, shown
 
 __all__ = ["EditValue", "WriteValue", "edit_tool", "write_tool"]
 

@@ -20,10 +20,10 @@ from __future__ import annotations
 import os
 
 from codemode import Tool
-from codemode.toolkits.files.editing import edit_tool, write_tool
-from codemode.toolkits.files.reading import read_tool
-from codemode.toolkits.files.searching import glob_tool, grep_tool
-from codemode.toolkits.files.workspace import Workspace
+from codemode.toolkits.filesystem.editing import edit_tool, write_tool
+from codemode.toolkits.filesystem.reading import read_tool
+from codemode.toolkits.filesystem.searching import glob_tool, grep_tool
+from codemode.toolkits.filesystem.workspace import Workspace
 
 __all__ = ["files"]
 

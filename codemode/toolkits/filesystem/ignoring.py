@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from codemode.toolkits.files.patterns import PatternError, component, whole_path
+from codemode.toolkits.filesystem.patterns import PatternError, component, whole_path
 
 __all__ = ["Ignored", "Rules"]
 

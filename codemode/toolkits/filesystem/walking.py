@@ -15,8 +15,8 @@ from typing import NamedTuple
 import trio
 
 from codemode import ToolError
-from codemode.toolkits.files.ignoring import Ignored
-from codemode.toolkits.files.workspace import Workspace, open_regular
+from codemode.toolkits.filesystem.ignoring import Ignored
+from codemode.toolkits.filesystem.workspace import Workspace, open_regular
 
 __all__ = ["VERSION_CONTROL", "Deadline", "Found", "walk"]
 

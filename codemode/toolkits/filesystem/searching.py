@@ -16,10 +16,10 @@ from typing import Annotated, Any, TypedDict
 from msgspec import Meta
 
 from codemode import Text, Tool, ToolArgumentsError, ToolError, text, tool
-from codemode.toolkits.files.matcher import MAX_DESCRIPTORS, Matcher
-from codemode.toolkits.files.patterns import Glob, PatternError
-from codemode.toolkits.files.walking import Deadline, walk
-from codemode.toolkits.files.workspace import Workspace, require_regular, shown
+from codemode.toolkits.filesystem.matcher import MAX_DESCRIPTORS, Matcher
+from codemode.toolkits.filesystem.patterns import Glob, PatternError
+from codemode.toolkits.filesystem.walking import Deadline, walk
+from codemode.toolkits.filesystem.workspace import Workspace, require_regular, shown
 
 __all__ = ["GlobValue", "GrepValue", "glob_tool", "grep_tool"]
 

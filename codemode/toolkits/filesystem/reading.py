@@ -13,8 +13,8 @@ import trio
 from msgspec import Meta
 
 from codemode import Text, Tool, ToolError, text, tool
-from codemode.toolkits.files.texts import BOM, has_nul, not_text
-from codemode.toolkits.files.workspace import Workspace, shown
+from codemode.toolkits.filesystem.texts import BOM, has_nul, not_text
+from codemode.toolkits.filesystem.workspace import Workspace, shown
 
 __all__ = ["ReadValue", "read_tool"]
 
@@ -154,9 +154,9 @@ def _render(arguments: object, value: ReadValue) -> list[Text]:
 
 def _meta(arguments: object, value: ReadValue) -> dict[str, Any]:
     meta: dict[str, Any] = {**value, "lines": _cut(value)}
-    language = _LANGUAGES.get(value["path"].rpartition("/")[2].rpartition(".")[2].lower())
-    if language is not None:
-        meta["lang"] = language
+    stem, _, extension = value["path"].rpartition("/")[2].rpartition(".")
+    if stem and extension.lower() in _LANGUAGES:
+        meta["lang"] = _LANGUAGES[extension.lower()]
     return meta
 
 

@@ -20,8 +20,8 @@ from types import TracebackType
 from typing import Any
 
 from codemode import ToolError
-from codemode.toolkits.files.matcher_process import MAX_DESCRIPTORS
-from codemode.toolkits.files.walking import Deadline
+from codemode.toolkits.filesystem.matcher_process import MAX_DESCRIPTORS
+from codemode.toolkits.filesystem.walking import Deadline
 
 __all__ = ["MAX_DESCRIPTORS", "Matcher"]
 

@@ -196,8 +196,8 @@ class Workspace:
     @contextlib.contextmanager
     def exclusively(self, found: Entry) -> Iterator[Entry]:
         """Keep other writers of this file in this process out; gives the entry as it is now."""
-        lock = _LOCKS[hash((self.root, found.path)) % len(_LOCKS)]
-        with lock:
+        place = os.path.join(self.root, found.path)  # the same in a workspace around or inside this one
+        with _LOCKS[hash(place) % len(_LOCKS)]:
             _, status = _look(found.name, found.directory)
             yield found._replace(status=status)
 
