@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from codemode.guest import guards, names
-from codemode.guest.classes import Type, build_class
+from codemode.guest.classes import Type, build_class, is_callable
 
 __all__ = ["UNAVAILABLE", "guest_builtins"]
 
 _AS_THEY_ARE = """
-    abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate
+    abs aiter all anext any ascii bin bool bytearray bytes chr classmethod complex dict divmod enumerate
     filter float format frozenset hash hex id int isinstance issubclass iter len list map max min next object oct
     ord pow property range repr reversed round set slice sorted staticmethod str sum super tuple zip
     None True False Ellipsis NotImplemented __debug__
@@ -84,6 +84,7 @@ def _make_fixed() -> dict[str, Any]:
     table |= {name: _unavailable(name, advice) for name, advice in UNAVAILABLE.items()}
     table |= {
         "type": Type,
+        "callable": is_callable,
         "getattr": guards.get,
         "hasattr": guards.has,
         "setattr": guards.set_,

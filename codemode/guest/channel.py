@@ -89,7 +89,8 @@ class Output:
         """Send `text`, an exact str. When the budget is spent, sends what fits and ends the process."""
         if not text:
             return
-        data = text.encode("utf-8", "backslashreplace")
+        # A character takes at least a byte, so a text far too long is cut before it is encoded.
+        data = text[: self._left + 1].encode("utf-8", "backslashreplace")
         if len(data) > self._left:
             self._send(data[: self._left].decode("utf-8", "ignore"))
             self._end()

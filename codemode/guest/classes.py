@@ -19,7 +19,7 @@ from codemode.guest import guards
 from codemode.guest.frozen import protect_class
 from codemode.values import FrozenDict, FrozenList
 
-__all__ = ["Type", "allow_bases", "build_class", "check_base", "class_of", "expose_classes", "stand_in", "visible"]
+__all__ = ["Library", "Type", "allow_bases", "build_class", "check_base", "class_of", "expose_classes", "is_callable", "stand_in", "visible"]
 
 _name_of = type.__dict__["__name__"].__get__
 _mro = type.__dict__["__mro__"].__get__
@@ -89,6 +89,27 @@ class Type(metaclass=_TypeOfTypes):
 Type.__name__ = Type.__qualname__ = "type"
 Type.__module__ = "builtins"
 
+class Library(type):
+    """The class of facades."""
+
+    def __call__(cls, *args: object, **kwargs: object) -> Any:
+        raise TypeError("'module' object is not callable")
+
+    def __repr__(cls) -> str:
+        return f"<module {cls.__name__!r}>"
+
+
+Library.__name__ = Library.__qualname__ = "module"
+Library.__module__ = "builtins"
+
+
+def is_callable(value: object) -> bool:
+    """`callable`: stand-ins and modules are classes only underneath."""
+    return callable(value) and type(value) not in (_Inert, Library)
+
+
+is_callable.__name__ = is_callable.__qualname__ = "callable"
+
 # ------------------------------------------------------------------------------------ type(x)
 
 _exposed: set[type] = set()
@@ -127,7 +148,7 @@ def visible(cls: Any) -> Any:
         return dict
     if cls is FrozenList:
         return list
-    return cls if type(cls) in (_Inert, _TypeOfTypes) else stand_in(cls)
+    return cls if type(cls) in (_Inert, _TypeOfTypes, Library) else stand_in(cls)
 
 
 expose_classes(

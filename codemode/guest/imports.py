@@ -19,26 +19,13 @@ from codemode.guest.frozen import protect_class
 __all__ = ["exports", "facade", "import_module", "load"]
 
 
-class _Library(type):
-    """The class of facades."""
-
-    def __call__(cls, *args: object, **kwargs: object) -> Any:
-        raise TypeError("'module' object is not callable")
-
-    def __repr__(cls) -> str:
-        return f"<module {cls.__name__!r}>"
-
-
-_Library.__name__ = _Library.__qualname__ = "module"
-_Library.__module__ = "builtins"
-
 _facades: dict[str, Any] = {}
 _names: dict[str, tuple[str, ...]] = {}
 
 
 def facade(name: str, members: Mapping[str, Any]) -> Any:
     """Return a facade with these members. It is still open; `protect_class` closes it."""
-    return _Library(name, (), {"__slots__": (), "__doc__": None, "__module__": "builtins", **members})
+    return classes.Library(name, (), {"__slots__": (), "__doc__": None, "__module__": "builtins", **members})
 
 
 def load() -> None:
@@ -54,7 +41,7 @@ def load() -> None:
         _facades[name] = facade(name, members)
         _names[name] = tuple(sorted(members))
         classes.expose_classes(
-            item for item in members.values() if isinstance(item, type) and type(item) is not _Library
+            item for item in members.values() if isinstance(item, type) and type(item) is not classes.Library
         )
     for name in sorted(_facades):
         package, _, last = name.rpartition(".")

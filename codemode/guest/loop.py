@@ -11,7 +11,7 @@ import contextlib
 import heapq
 import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator
 from contextvars import Context
 from typing import Any
 
@@ -47,12 +47,20 @@ class Abandoned(Exception):
 
 
 class PendingCall(asyncio.Future[Any]):
-    """A tool call that has been sent. Awaiting it gives its value, as often as one likes."""
+    """A tool call that has been sent. It is awaited once, as the call of an async function is, and may be
+    given to `gather`, `wait` and their like as often as one likes."""
 
     def __init__(self, tool: wire.ToolName, number: int, loop: Loop) -> None:
         super().__init__(loop=loop)
         self._tool = tool
         self._number = number
+        self._awaited = False
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        if self._awaited:
+            raise RuntimeError(f"this call of {self._tool.name} was awaited before; keep its value in a variable")
+        self._awaited = True
+        return super().__await__()
 
     def cancel(self, msg: Any = None) -> bool:
         cancelled = super().cancel(msg)

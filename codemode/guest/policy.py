@@ -299,6 +299,12 @@ class Policy(RestrictingNodeTransformer):
         node.value = self.visit(node.value)
         return node
 
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
+        value = node.value
+        if isinstance(value, ast.Attribute) and value.attr == "__class__":
+            self.error(value, "write type(x).__name__ in an f-string, not x.__class__")
+        return self._contents(node)
+
     # -------------------------------------------------------------------------------- assignments
 
     def visit_Assign(self, node: ast.Assign) -> Any:
