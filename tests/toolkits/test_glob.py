@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import tempfile
 import time
 from pathlib import Path
@@ -136,19 +137,21 @@ async def test_a_search_ends_when_its_time_is_up(tree, tools, monkeypatch):
     assert await tools.code("glob", pattern="*") == "SEARCH_TIMEOUT"
 
 
+@pytest.fixture
+def few_descriptors():
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 30, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+@pytest.mark.usefixtures("few_descriptors")
 async def test_a_tree_deeper_than_there_may_be_open_files_is_searched(root, tools):
-    deepest = root
-    parts = ["d" * 3] * 1200
-    descriptor = os.open(root, os.O_RDONLY)
-    for part in parts:
-        os.mkdir(part, dir_fd=descriptor)
-        deeper = os.open(part, os.O_RDONLY, dir_fd=descriptor)
-        os.close(descriptor)
-        descriptor = deeper
-    os.close(os.open("found.txt", os.O_CREAT | os.O_WRONLY, dir_fd=descriptor))
-    os.close(descriptor)
-    assert await tools.paths("found.txt") == {"/".join([*parts, "found.txt"])}
-    run("rm", "-rf", deepest)
+    path = "d/" * 200 + "found.txt"
+    fill(root, {path: "needle\n"})
+    assert await tools.paths("found.txt") == {path}
+    assert (await tools.value("read", file_path=path))["path"] == path
+    assert len((await tools.value("grep", pattern="needle"))["matches"]) == 1
 
 
 _FILE_NAMES = st.text("ab.-", min_size=1, max_size=4).filter(lambda name: name.strip("."))

@@ -137,7 +137,7 @@ _RULES = st.lists(
 ).map("\n".join)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(
     paths=st.lists(_PATHS, min_size=1, max_size=12),
     rules=st.dictionaries(st.sampled_from(["", "a/", "a/b/", "ab/"]), _RULES, min_size=1),

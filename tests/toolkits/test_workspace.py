@@ -183,7 +183,7 @@ _NAMES = st.sampled_from(["a", "b", "c"])
 _TARGETS = st.lists(st.sampled_from(["a", "b", "c", "..", "."]), min_size=1, max_size=5).map("/".join)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(
     made=st.lists(
         st.tuples(

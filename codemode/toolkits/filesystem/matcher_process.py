@@ -15,15 +15,17 @@ import re
 import socket
 import struct
 import warnings
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-MAX_LINE_BYTES = 1024 * 1024
+MAX_LINE_CHARACTERS = 1024 * 1024
 """Of a longer line its beginning is searched and returned."""
 MAX_DESCRIPTORS = 16
 """How many files come at once."""
 
 _PROBE_BYTES = 8192  # as in texts.py
 _BUFFER_BYTES = 64 * 1024
+_BLOCK_BYTES = 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -70,28 +72,35 @@ def _search(file: BinaryIO, pattern: re.Pattern[str], room: int) -> list[tuple[i
     try:
         if b"\0" in file.peek(_PROBE_BYTES)[:_PROBE_BYTES]:  # type: ignore[attr-defined]
             return found
-        while raw := file.readline(MAX_LINE_BYTES):
-            number += 1
-            if raw.endswith(b"\n"):
-                raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
-            elif len(raw) == MAX_LINE_BYTES:
-                _skip_line(file)
-            if number == 1:
-                raw = raw.removeprefix(_BOM)
-            line = raw.decode("utf-8", "replace")
-            if pattern.search(line):
-                room -= len(raw)
-                if room < 0:
-                    raise _Full
-                found.append((number, line, len(raw)))
+        for lines in _blocks_of_lines(file):
+            for line in lines:
+                number += 1
+                if pattern.search(line, 0, MAX_LINE_CHARACTERS):
+                    line = line[:MAX_LINE_CHARACTERS]
+                    size = len(line.encode())
+                    room -= size
+                    if room < 0:
+                        raise _Full
+                    found.append((number, line, size))
     except OSError:
         return []
     return found
 
 
-def _skip_line(file: BinaryIO) -> None:
-    while (piece := file.readline(MAX_LINE_BYTES)) and not piece.endswith(b"\n"):
-        pass
+def _blocks_of_lines(file: BinaryIO) -> Iterator[list[str]]:
+    """Yield a file's lines without their endings, many at a time; of very long ones the beginning."""
+    block = file.read(_BLOCK_BYTES).removeprefix(_BOM)
+    while block:
+        if not block.endswith(b"\n"):
+            rest = file.readline(4 * MAX_LINE_CHARACTERS)  # a character has at most four bytes
+            block += rest
+            while rest and not rest.endswith(b"\n"):
+                rest = file.readline(_BLOCK_BYTES)
+        lines = block.replace(b"\r\n", b"\n").decode("utf-8", "replace").split("\n")
+        if not lines[-1]:
+            lines.pop()
+        yield lines
+        block = file.read(_BLOCK_BYTES)
 
 
 def _limit_resources(cpu_seconds: int, memory_bytes: int) -> None:
