@@ -208,11 +208,15 @@ async def test_the_session_file_is_complete_when_the_run_has_returned_and_holds_
     async with CodeMode([secret], session=path) as cm:
         await cm.run("row = tools.secret()\nprint(len(row['token']))")
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as reader:
-            stored = "\n".join(reader.iterdump())
-        assert stored.count("tool/code-dispatch-start") == 1
-        assert stored.count("tool/code-dispatch'") == 1
-        assert "run/end" in stored
-        assert "tool/result" in stored
+            types = [row[0] for row in reader.execute("SELECT type FROM events ORDER BY seq")]
+        assert types == [
+            "tool/call",
+            "run/start",
+            "tool/code-dispatch-start",
+            "tool/code-dispatch",
+            "run/end",
+            "tool/result",
+        ]
     raw = b"".join(each.read_bytes() for each in tmp_path.iterdir())
     assert b"a row" in raw
     assert b"value-that-is-never-stored" not in raw

@@ -28,14 +28,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"codemode: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except BaseException as error:
+        return _stopped(error)
+    return code
+
+
+def _stopped(error: BaseException) -> int:
+    """Return the exit code for an interrupt or a reader that has gone, also when nurseries wrapped it."""
+    cause = error
+    while isinstance(cause, BaseExceptionGroup) and len(cause.exceptions) == 1:
+        cause = cause.exceptions[0]
+    if isinstance(cause, KeyboardInterrupt):
         print("codemode: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:
+    if isinstance(cause, BrokenPipeError):
         # Whoever read the output has gone; there is nobody to tell, and Python must not try at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    return code
+    raise error
 
 
 def _parser() -> argparse.ArgumentParser:

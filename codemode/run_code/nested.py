@@ -71,13 +71,14 @@ class NestedCalls:
 class _NestedCall:
     """One job of the scheduler."""
 
-    __slots__ = ("_owner", "_request", "_scope", "dispatch")
+    __slots__ = ("_is_stopped", "_owner", "_request", "_scope", "dispatch")
 
     def __init__(self, owner: NestedCalls, request: CallRequest) -> None:
         outer = owner.outer
         self._owner = owner
         self._request = request
-        self._scope = trio.CancelScope()
+        self._scope: trio.CancelScope | None = None
+        self._is_stopped = False
         self.dispatch = owner.pipeline.begin(
             request.name,
             request.arguments,
@@ -92,12 +93,21 @@ class _NestedCall:
         return tool is not None and tool.may_overlap(call.arguments)
 
     def stop(self) -> None:
-        self._scope.cancel()
+        self._is_stopped = True
+        if self._scope is not None:
+            self._scope.cancel()
+
+    def _stoppable(self) -> trio.CancelScope:
+        """A scope for one stage; `stop` cancels it, also when it came before."""
+        self._scope = trio.CancelScope()
+        if self._is_stopped:
+            self._scope.cancel()
+        return self._scope
 
     async def prepare(self) -> None:
         self._owner.session.append("tool/code-dispatch-start", self._event())
         try:
-            with self._scope:
+            with self._stoppable():
                 await self._owner.pipeline.prepare(self.dispatch)
         except BaseException:
             await self._end_aborted()
@@ -106,7 +116,7 @@ class _NestedCall:
     async def complete(self, turn: trio.Lock) -> None:
         pipeline = self._owner.pipeline
         try:
-            with self._scope:
+            with self._stoppable() as scope:
                 await trio.lowlevel.checkpoint_if_cancelled()
                 await pipeline.perform(self.dispatch)
                 async with turn:
@@ -114,7 +124,7 @@ class _NestedCall:
         except BaseException:
             await self._end_aborted()
             raise
-        if self._scope.cancelled_caught:
+        if scope.cancelled_caught:
             await self._end_aborted()
         else:
             self._end()
