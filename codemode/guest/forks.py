@@ -14,7 +14,6 @@ import platform
 import select
 import signal
 import socket
-import traceback
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
@@ -63,8 +62,8 @@ def serve(control: int, left: dict[str, str]) -> NoReturn:
     channel = socket.socket(fileno=control)
     try:
         layers, cage, language = _boot(left)
-    except BaseException:
-        channel.send(wire.pack(wire.Broken(traceback.format_exc()[-_MAX_TEXT:])))
+    except BaseException as error:
+        channel.send(wire.pack(wire.Broken(_described(error))))
         os._exit(1)
     channel.send(wire.pack(wire.Ready(layers, cage.base.resident)))
     if all(layer.stands for layer in layers if layer.required):
@@ -217,12 +216,25 @@ def _try_everything(cage: Cage, channel: int, language: _Language) -> NoReturn:
         language.warm_up()
     except Unconfined as error:
         seen.missing = {error.layer: error.problem}
-    except BaseException:
-        seen.failure = traceback.format_exc()[-_MAX_TEXT:]
-    # Before the descriptors are put in order the channel still has its old number.
-    os.write(CHANNEL if DESCRIPTOR not in seen.missing else channel, msgspec.msgpack.encode(seen))
-    socket.socket()
-    os._exit(0)
+    except BaseException as error:
+        seen.failure = _described(error)
+    try:
+        # Before the descriptors are put in order the channel still has its old number.
+        os.write(CHANNEL if DESCRIPTOR not in seen.missing else channel, msgspec.msgpack.encode(seen))
+        socket.socket()
+    finally:
+        os._exit(_FAILED)
+
+
+def _described(error: BaseException) -> str:
+    """Say what went wrong and where, without opening a source file: there may be none to be opened any more."""
+    lines = [f"{type(error).__name__}: {error}"[:_MAX_TEXT]]
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        lines.append(f"  {code.co_filename}:{trace.tb_lineno} in {code.co_qualname}")
+        trace = trace.tb_next
+    return "\n".join(lines)[:_MAX_TEXT]
 
 
 def _is_closed(descriptor: int) -> bool:
