@@ -93,6 +93,7 @@ class TypedParameters:
 
     def __init__(self, function: Callable[..., object], skip: frozenset[str] = frozenset()) -> None:
         hints = _hints(function)
+        plain_hints = typing.get_type_hints(function)  # without `Annotated`, which says nothing to a caller
         fields: list[tuple[str, Any, Any]] = []
         names: list[str] = []
         shown: list[inspect.Parameter] = []
@@ -110,12 +111,12 @@ class TypedParameters:
             # The struct's own names are numbered, so that a parameter may be called anything.
             fields.append((f"p{len(fields)}", hints[name], field))
             names.append(name)
-            shown.append(parameter)
+            shown.append(parameter.replace(annotation=plain_hints[name]))
         self._names = tuple(names)
         self._struct = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)
         self._schema = _json_schema(self._struct, "its parameters")
         self._schema.pop("title", None)
-        self._signature = str(inspect.Signature(shown))
+        self._signature = str(inspect.Signature(shown)).replace("typing.", "")
         self._first_is_object = bool(names) and _may_be_object(msgspec.inspect.type_info(hints[names[0]]))
 
     @property
@@ -138,8 +139,18 @@ class TypedParameters:
         try:
             record = msgspec.convert(arguments, self._struct, strict=True)
         except msgspec.ValidationError as error:
-            raise ToolArgumentsError(_readable(error), (_readable(error),)) from None
+            text = self._misnamed(arguments) or _readable(error)
+            raise ToolArgumentsError(text, (text,)) from None
         return {name: getattr(record, f"p{index}") for index, name in enumerate(self._names)}
+
+
+    def _misnamed(self, arguments: JSON) -> str | None:
+        """Say which argument there is no parameter for: the commonest mistake, and msgspec names it last."""
+        for given in arguments if isinstance(arguments, dict) else ():
+            if given not in self._names:
+                near = difflib.get_close_matches(given, self._names, 1)
+                return f"there is no parameter {given!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+        return None
 
 
 class TypedOutput:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from codemode.cli.run import workspace_path
 from codemode.cli.terminal import paint, printable
 from codemode.engine import CodeMode, RunResult
 from codemode.errors import CodeModeError
-from codemode.rendering import json_text
 from codemode.session import Event
 from codemode.toolkits import files
 
@@ -89,7 +89,7 @@ class _Calls:
         self.content_bytes += size
         if self.count > _SHOWN_CALLS:
             return
-        arguments = json_text(dict(event.data["arguments"])).replace("\n", " ")
+        arguments = json.dumps(event.data["arguments"], ensure_ascii=False)
         mark = (
             paint("failed", "red", sys.stdout) if event.data["isError"] else paint("ok", "green", sys.stdout)
         )

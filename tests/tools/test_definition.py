@@ -32,7 +32,7 @@ def test_a_function_becomes_a_tool_with_its_signature_as_schema():
     assert search.description == "Search for names.\n\nA longer description."
     assert search.parameters.names == ("pattern", "limit", "kinds")
     assert search.signature == (
-        "search(pattern: str, limit: int = 10, *, kinds: list[typing.Literal['file', 'dir']] | None = None)"
+        "search(pattern: str, limit: int = 10, *, kinds: list[Literal['file', 'dir']] | None = None)"
     )
     assert search.parameters.json_schema == {
         "type": "object",
@@ -222,7 +222,7 @@ def test_typed_arguments_become_what_the_annotations_say():
             "expected int >= 0 at rows[0].count",
         ),
         ({"options": {"depth": 1}}, "object missing required field rows"),
-        ({"rows": [], "options": {"depth": 1}, "flags": True}, "object contains unknown field flags"),
+        ({"rows": [], "options": {"depth": 1}, "flags": True}, "there is no parameter 'flags'; did you mean 'flag'?"),
         ({"rows": [], "options": {"depth": 1}, "flag": 1}, "expected bool, got int at flag"),
         ({"rows": [], "options": {"depth": True}}, "expected int, got bool at options.depth"),
     ],
@@ -231,6 +231,14 @@ def test_wrong_typed_arguments_name_the_place(arguments, says):
     with pytest.raises(ToolArgumentsError) as caught:
         TypedParameters(typed).accept(arguments)
     assert str(caught.value) == says
+
+
+def annotated(path: "Annotated[str, msgspec.Meta(min_length=1)]", kind: "Literal['a']" = "a") -> None:
+    pass
+
+
+def test_a_signature_shows_what_annotations_mean_not_how_they_are_written():
+    assert TypedParameters(annotated).signature == "(path: str, kind: Literal['a'] = 'a')"
 
 
 def awkward(self: str, name: str, call: str, args: list[int], p0: int, _hidden: int = 0) -> None:
