@@ -22,9 +22,12 @@ def prepare() -> None:
     syscall = ctypes.CDLL(None, use_errno=True).syscall
     syscall.restype = ctypes.c_long
 
-    def raw_syscall(number: int, *arguments: int) -> tuple[int, int]:
+    def raw_syscall(number: int, *arguments: Any) -> tuple[int, int]:
         ctypes.set_errno(0)
-        padded = [ctypes.c_long(value) for value in (*arguments, 0, 0, 0, 0, 0, 0)[:6]]
+        padded = [
+            ctypes.c_long(value) if isinstance(value, int) else value
+            for value in (*arguments, 0, 0, 0, 0, 0, 0)[:6]
+        ]
         return syscall(ctypes.c_long(number), *padded), ctypes.get_errno()
 
     def send(data: bytes) -> None:
