@@ -10,7 +10,6 @@ Whichever of them dies takes everything below it along.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from typing import NoReturn
 
@@ -28,7 +27,7 @@ def main(control: int, host: int) -> NoReturn:
     process.die_with_parent()  # entering a user namespace may have undone it
     if os.getppid() != host:
         os._exit(1)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    process.default_signals()
     if left["pid_for_children"]:
         _serve(control, left)  # no namespace to be the first process of
     alive, held = os.pipe()

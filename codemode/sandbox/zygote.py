@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import fcntl
 import importlib.util
 import itertools
 import os
@@ -251,7 +252,7 @@ class Zygote:
 def _exec() -> tuple[subprocess.Popen[bytes], socket.socket, int]:
     """Start the outer process. Returns it, the control socket, and the read end of its diagnostics."""
     try:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = map(_above_standard, socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
         with theirs:
             diagnostics, said = os.pipe()
             os.set_blocking(diagnostics, False)
@@ -283,6 +284,14 @@ def _exec() -> tuple[subprocess.Popen[bytes], socket.socket, int]:
         ) from error
     ours.setblocking(False)
     return process, ours, diagnostics
+
+
+def _above_standard(end: socket.socket) -> socket.socket:
+    """Move a socket away from descriptors 0 to 2, where it may be if this process has none; the zygote has its own."""
+    if end.fileno() > 2:
+        return end
+    with end:
+        return socket.socket(fileno=fcntl.fcntl(end.fileno(), fcntl.F_DUPFD_CLOEXEC, 3))
 
 
 def _directories() -> list[str]:

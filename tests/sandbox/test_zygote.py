@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import trio
 
 from codemode.errors import SandboxUnavailable
-from codemode.sandbox import LocalSandbox, zygote
-from tests.sandbox.support import Recorder, descendants, descriptors
+from codemode.sandbox import Limits, LocalSandbox, zygote
+from tests.sandbox.support import WITHOUT_LANGUAGE_WALL, Recorder, descendants, descriptors
+
+ROOT = Path(__file__).parents[2]
 
 
 async def refusal() -> str:
@@ -100,3 +105,34 @@ async def test_a_sandbox_that_is_not_open_says_so() -> None:
         await LocalSandbox().run("done(1)", (), Recorder())
     with pytest.raises(ValueError, match="spares=-1"):
         LocalSandbox(spares=-1)
+
+
+async def test_a_host_that_blocks_and_ignores_signals_gets_its_time_limits_all_the_same(
+    no_language_wall: None,
+) -> None:
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPROF, signal.SIGXCPU, signal.SIGSYS})
+    ignored = signal.signal(signal.SIGPROF, signal.SIG_IGN)
+    try:
+        async with LocalSandbox() as sandbox:
+            outcome = await sandbox.run("while True: pass", (), Recorder(), Limits(cpu_seconds=0.2))
+            assert (outcome.kind, outcome.usage.cpu_seconds < 0.5) == ("timeout", True)
+    finally:
+        signal.signal(signal.SIGPROF, ignored)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def test_a_host_without_standard_streams_can_run_programs() -> None:
+    script = f"""
+import os, sys
+os.closerange(0, 3)
+import trio
+from codemode.sandbox import LocalSandbox, zygote
+from tests.sandbox.support import Recorder
+zygote.BOOTSTRAP = {WITHOUT_LANGUAGE_WALL!r} + zygote.BOOTSTRAP
+async def main():
+    async with LocalSandbox() as sandbox:
+        outcome = await sandbox.run("done(7)", (), Recorder())
+        os._exit(outcome.result)
+trio.run(main)
+"""
+    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, timeout=60, check=False).returncode == 7

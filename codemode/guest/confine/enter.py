@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from typing import Final, NamedTuple
 
 from codemode.guest.confine import process, rlimits, seccomp
@@ -37,7 +36,8 @@ class Cage(NamedTuple):
 def enter(cage: Cage, channel: int, memory_bytes: int, cpu_seconds: float) -> None:
     """Confine this process, just forked from the zygote, for ever; its channel is descriptor 3 afterwards.
 
-    Inherited from the zygote: no new privileges, memory hidden, and the limits that are the same for all.
+    Inherited from the zygote: no new privileges, memory hidden, signals at their default, and the limits that are
+    the same for all.
     Raises `Unconfined` when a layer cannot be put on; the caller then ends the process.
     """
     layer = "death with the zygote"
@@ -45,8 +45,6 @@ def enter(cage: Cage, channel: int, memory_bytes: int, cpu_seconds: float) -> No
         process.die_with_parent()
         if os.getppid() != cage.zygote:
             os._exit(1)
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        signal.signal(signal.SIGXCPU, signal.SIG_DFL)
         layer = DESCRIPTOR
         if channel != CHANNEL:
             os.dup2(channel, CHANNEL, inheritable=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
 
 from codemode.guest.confine import kernel
 
-__all__ = ["close_all_but", "die_with_parent", "forbid_new_privileges", "hide_memory"]
+__all__ = ["close_all_but", "default_signals", "die_with_parent", "forbid_new_privileges", "hide_memory"]
 
 # linux/prctl.h
 _SET_PDEATHSIG = 1
@@ -37,6 +38,17 @@ def forbid_new_privileges() -> bool:
     """Make every later exec gain nothing, for ever; forks inherit it. Returns whether it holds."""
     kernel.prctl(_SET_NO_NEW_PRIVS, 1)
     return kernel.prctl(_GET_NO_NEW_PRIVS) == 1
+
+
+def default_signals() -> None:
+    """Let every signal do what it does by default, above all those of the time limits: kill. Forks inherit it.
+
+    Whoever started us may have had some blocked or ignored, which exec hands on.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGPIPE}:
+        with contextlib.suppress(OSError):  # two of them belong to the C library
+            signal.signal(number, signal.SIG_DFL)
 
 
 def close_all_but(descriptor: int) -> None:
