@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from codemode.guest import guards, names
-from codemode.guest.classes import Type, build_class, is_callable
+from codemode.guest.classes import Type, build_class, class_of, is_callable
 
 __all__ = ["UNAVAILABLE", "guest_builtins"]
 
@@ -99,6 +99,7 @@ def _make_fixed() -> dict[str, Any]:
         names.OWN_HOOK: guards.own,
         names.READ_HOOK: guards.read,
         names.FORMAT_HOOK: guards.read_format,
+        names.TYPE_HOOK: class_of,
     }
     _dir.__name__ = _dir.__qualname__ = "dir"
     _vars.__name__ = _vars.__qualname__ = "vars"

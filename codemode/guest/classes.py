@@ -12,14 +12,14 @@ import builtins
 import enum
 import types
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from codemode.guest import guards
 from codemode.guest.frozen import protect_class
 from codemode.values import FrozenDict, FrozenList
 
-__all__ = ["Library", "Type", "allow_bases", "build_class", "check_base", "class_of", "expose_classes", "is_callable", "stand_in", "visible"]
+__all__ = ["Type", "allow_bases", "build_class", "check_base", "class_of", "expose_classes", "facade", "is_callable", "is_facade", "stand_in", "visible"]
 
 _name_of = type.__dict__["__name__"].__get__
 _mro = type.__dict__["__mro__"].__get__
@@ -89,23 +89,31 @@ class Type(metaclass=_TypeOfTypes):
 Type.__name__ = Type.__qualname__ = "type"
 Type.__module__ = "builtins"
 
-class Library(type):
-    """The class of facades."""
+_facades: set[object] = set()
 
-    def __call__(cls, *args: object, **kwargs: object) -> Any:
+
+def facade(name: str, members: Mapping[str, Any]) -> Any:
+    """Return a facade: a class that stands for a module and holds `members`.
+
+    Its metaclass is plain `type`, for only then does CPython read its attributes as fast as a module's. It
+    is still open; `frozen.protect_class` closes it.
+    """
+
+    def call(cls: object, *args: object, **kwargs: object) -> Any:
         raise TypeError("'module' object is not callable")
 
-    def __repr__(cls) -> str:
-        return f"<module {cls.__name__!r}>"
+    made = type(name, (), {"__slots__": (), "__doc__": None, "__module__": "builtins", **members, "__new__": call})
+    _facades.add(made)
+    return made
 
 
-Library.__name__ = Library.__qualname__ = "module"
-Library.__module__ = "builtins"
+def is_facade(value: object) -> bool:
+    return type(value) is type and value in _facades
 
 
 def is_callable(value: object) -> bool:
     """`callable`: stand-ins and modules are classes only underneath."""
-    return callable(value) and type(value) not in (_Inert, Library)
+    return callable(value) and type(value) is not _Inert and not is_facade(value)
 
 
 is_callable.__name__ = is_callable.__qualname__ = "callable"
@@ -132,6 +140,8 @@ def class_of(value: object) -> Any:
     if guards.is_own_class(kind):
         return kind
     if type in _mro(kind):
+        if is_facade(value):
+            return stand_in(types.ModuleType)
         return Type if kind is type or kind is _Inert or kind is _TypeOfTypes else stand_in(kind)
     if Exception in _mro(kind):
         return kind
@@ -148,7 +158,7 @@ def visible(cls: Any) -> Any:
         return dict
     if cls is FrozenList:
         return list
-    return cls if type(cls) in (_Inert, _TypeOfTypes, Library) else stand_in(cls)
+    return cls if type(cls) in (_Inert, _TypeOfTypes) else stand_in(cls)
 
 
 expose_classes(

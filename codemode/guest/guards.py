@@ -10,6 +10,7 @@ program can hold.
 
 from __future__ import annotations
 
+import sys
 from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict, deque
 from collections.abc import Callable
 from types import FunctionType, SimpleNamespace
@@ -37,7 +38,8 @@ __all__ = [
     "set_class_reader",
 ]
 
-_TOKEN = object()
+# The value of the mark. On Python 3.11 reading a data descriptor is what an instance does fastest.
+_TOKEN: object = object.__dict__["__class__"] if sys.version_info < (3, 12) else object()
 _own_classes: set[type] = set()
 _mro = type.__dict__["__mro__"].__get__
 _dict_of_class = type.__dict__["__dict__"].__get__

@@ -16,16 +16,11 @@ from typing import Any
 from codemode.guest import classes, library
 from codemode.guest.frozen import protect_class
 
-__all__ = ["exports", "facade", "import_module", "load"]
+__all__ = ["exports", "import_module", "load"]
 
 
 _facades: dict[str, Any] = {}
 _names: dict[str, tuple[str, ...]] = {}
-
-
-def facade(name: str, members: Mapping[str, Any]) -> Any:
-    """Return a facade with these members. It is still open; `protect_class` closes it."""
-    return classes.Library(name, (), {"__slots__": (), "__doc__": None, "__module__": "builtins", **members})
 
 
 def load() -> None:
@@ -38,10 +33,10 @@ def load() -> None:
     replaced = library.replaced()
     for name in sorted({*library.LIBRARY, *replaced}):
         members = _members(name, replaced.get(name, {}))
-        _facades[name] = facade(name, members)
+        _facades[name] = classes.facade(name, members)
         _names[name] = tuple(sorted(members))
         classes.expose_classes(
-            item for item in members.values() if isinstance(item, type) and type(item) is not classes.Library
+            item for item in members.values() if isinstance(item, type) and not classes.is_facade(item)
         )
     for name in sorted(_facades):
         package, _, last = name.rpartition(".")

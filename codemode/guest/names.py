@@ -29,6 +29,7 @@ __all__ = [
     "READ_HOOK",
     "OWN_HOOK",
     "FORMAT_HOOK",
+    "TYPE_HOOK",
     "STORABLE",
     "SUPER_GUARDED",
     "SUPER_PLAIN",
@@ -48,6 +49,7 @@ DENIED: Final = 3
 OWN_HOOK: Final = "<own>"
 READ_HOOK: Final = "<read>"
 FORMAT_HOOK: Final = "<format>"
+TYPE_HOOK: Final = "<type>"
 MARK: Final = "<private attributes>"  # class attribute of every class that a program made
 
 

@@ -85,6 +85,8 @@ class Policy(RestrictingNodeTransformer):
         self._bound_in_classes: set[str] = set()
         self._split_stores: list[ast.AST] = []
         self._except_star = False
+        self._type_calls: list[ast.Name] = []
+        self._type_is_bound = False
         self._comprehensions = 0
         self._scope = _Scope("module", None)
 
@@ -95,6 +97,9 @@ class Policy(RestrictingNodeTransformer):
         # body looks names up in the globals but not in a function around it.
         self.global_names |= self._bound & self._given
         self.global_names |= self._bound & self._bound_in_classes
+        if not self._type_is_bound:
+            for function in self._type_calls:
+                function.id = names.TYPE_HOOK  # the same, without going through a class that is called
         if self._except_star:
             for node in self._split_stores:
                 self.error(node, "an attribute called `split` cannot be set in a program that uses `except*`; rename it")
@@ -174,6 +179,8 @@ class Policy(RestrictingNodeTransformer):
                     self.error(node, f"the name `{name}` cannot be bound: {_why_unbindable(name, self._scope.kind)}")
             elif is_sunder(name) and not (self._scope.kind == "class" and attribute_kind(name) == PLAIN):
                 self.error(node, f"names of the form `{name}` are reserved; drop one of the underscores")
+        elif name == "type":
+            self._type_is_bound = True
         elif name == "super":
             self.error(node, "the name `super` cannot be bound; choose another")
         self._note(name)
@@ -251,7 +258,10 @@ class Policy(RestrictingNodeTransformer):
             self.error(node, f"`.{name}` is not available: {why_denied(name)}")
             return node
         if kind == OWN:
-            if not self._is_checked(node.value):
+            if isinstance(node.value, ast.Name):
+                if not self._is_checked(node.value):
+                    node.value = _checked_name(self.visit(node.value))
+            elif not _is_bare_super(node.value):
                 node.value = _hook(names.OWN_HOOK, node.value, self.visit(node.value))
             return node
         return self._guarded(node, stored)
@@ -274,12 +284,8 @@ class Policy(RestrictingNodeTransformer):
                 return _hook(names.FORMAT_HOOK, node, node.value)
         return _hook(names.READ_HOOK, node, node.value, name)
 
-    def _is_checked(self, receiver: ast.expr) -> bool:
-        """Whether private attributes of this expression need no check of their own."""
-        if _is_bare_super(receiver):
-            return True
-        if not isinstance(receiver, ast.Name):
-            return False
+    def _is_checked(self, receiver: ast.Name) -> bool:
+        """Whether the method checks this name when it is entered, so that its private attributes need no more."""
         scope: _Scope | None = self._scope
         while scope is not None and scope.kind != "module":
             if scope.receiver == receiver.id and scope.binds()[receiver.id] == 1:
@@ -349,6 +355,13 @@ class Policy(RestrictingNodeTransformer):
                 self.error(target, f"`{name}` must be defined with `def`")
         elif name not in names.ASSIGNABLE_IN_CLASS:
             self.error(target, f"`{name}` cannot be bound: {_why_unbindable(name, 'class')}")
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        function = node.func
+        if isinstance(function, ast.Name) and function.id == "type" and len(node.args) == 1 and not node.keywords:
+            if not isinstance(node.args[0], ast.Starred):
+                self._type_calls.append(function)
+        return self._contents(node)
 
     # ------------------------------------------------------------------------ functions and classes
 
@@ -663,6 +676,15 @@ def _mark_check(function: ast.stmt, receiver: str) -> ast.stmt:
     }
     name = ast.Name(receiver, ast.Load(), **place)
     return ast.Expr(ast.Attribute(name, names.MARK, ast.Load(), **place), **place)
+
+
+def _checked_name(name: ast.expr) -> ast.expr:
+    """`(name.<mark> and name)`: the same object, or an AttributeError. Much cheaper than a call."""
+    if not isinstance(name, ast.Name):
+        return name
+    mark = ast.copy_location(ast.Attribute(name, names.MARK, ast.Load()), name)
+    again = ast.copy_location(ast.Name(name.id, ast.Load()), name)
+    return ast.copy_location(ast.BoolOp(ast.And(), [mark, again]), name)
 
 
 def _is_bare_super(node: ast.expr) -> bool:

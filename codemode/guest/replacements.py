@@ -27,8 +27,9 @@ from typing import Any, NoReturn
 
 from codemode.guest import annotations, classes, guards, report, run, streams
 from codemode.guest.classes import stand_in
-from codemode.guest.frozen import without_frozen
+from codemode.guest.frozen import refuse_frozen
 from codemode.guest.names import FORMATTERS, PLAIN, attribute_kind
+from codemode.values import FrozenList
 
 __all__ = ["REPLACED"]
 
@@ -249,6 +250,48 @@ def _reconstruct_checked(x: Any, *args: Any, **options: Any) -> Any:
 
 copy._reconstruct = _reconstruct_checked  # type: ignore[attr-defined]
 
+# -------------------------------------------------------------------------------------------- heapq
+
+# They change a list in C, past the methods that a frozen one overrides. Written out, for speed.
+_heapify, _heappop, _heappush = heapq.heapify, heapq.heappop, heapq.heappush
+_heappushpop, _heapreplace = heapq.heappushpop, heapq.heapreplace
+
+
+def heapify(heap: list[Any], /) -> None:
+    """Make a list a heap, in place."""
+    if type(heap) is FrozenList:
+        refuse_frozen(heap)
+    _heapify(heap)
+
+
+def heappop(heap: list[Any], /) -> Any:
+    """Take the smallest item from a heap."""
+    if type(heap) is FrozenList:
+        refuse_frozen(heap)
+    return _heappop(heap)
+
+
+def heappush(heap: list[Any], item: Any, /) -> None:
+    """Put an item on a heap."""
+    if type(heap) is FrozenList:
+        refuse_frozen(heap)
+    _heappush(heap, item)
+
+
+def heappushpop(heap: list[Any], item: Any, /) -> Any:
+    """Put an item on a heap, then take the smallest."""
+    if type(heap) is FrozenList:
+        refuse_frozen(heap)
+    return _heappushpop(heap, item)
+
+
+def heapreplace(heap: list[Any], item: Any, /) -> Any:
+    """Take the smallest item from a heap, then put one on it."""
+    if type(heap) is FrozenList:
+        refuse_frozen(heap)
+    return _heapreplace(heap, item)
+
+
 # ------------------------------------------------------------------------------- sys, warnings, abc
 
 
@@ -328,11 +371,11 @@ REPLACED: dict[str, dict[str, Any]] = {
         "WRAPPER_UPDATES": functools.WRAPPER_UPDATES,
     },
     "heapq": {
-        "heapify": without_frozen(heapq.heapify),
-        "heappop": without_frozen(heapq.heappop),
-        "heappush": without_frozen(heapq.heappush),
-        "heappushpop": without_frozen(heapq.heappushpop),
-        "heapreplace": without_frozen(heapq.heapreplace),
+        "heapify": heapify,
+        "heappop": heappop,
+        "heappush": heappush,
+        "heappushpop": heappushpop,
+        "heapreplace": heapreplace,
         "merge": heapq.merge,
         "nlargest": heapq.nlargest,
         "nsmallest": heapq.nsmallest,
