@@ -45,7 +45,12 @@ def exception(error: BaseException, lines: Sequence[str], limit: int) -> str:
     report = text(error, lines)
     if what:
         report = f"{report}{what[0].upper()}{what[1:]}.\n"
-    cure = cures.for_abandoned(what) if what else cures.for_exception(*_describe(error))
+    if what:
+        cure: str | None = cures.for_abandoned(what)
+    else:
+        kind, message = _describe(error)
+        # A shell command may be Python by its form: `ls -la` subtracts.
+        cure = (kind == "NameError" and cures.for_text(lines, "")) or cures.for_exception(kind, message)
     return cut(report + (f"Hint: {cure}\n" if cure else ""), limit).rstrip("\n")
 
 
