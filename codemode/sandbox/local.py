@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 import trio
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
 from codemode import wire
 from codemode.control import Layer
@@ -39,8 +39,15 @@ _STILLBORN_SECONDS = 0.1
 """A guest killed by others within this time, before anything came from it, was dying when it was taken: the run gets
 another one, once."""
 
+_MOST = 1 << 62
+"""A larger limit than this is none, and would not fit on the wire."""
+
 _REAP_SECONDS = 10.0
 """How long a killed guest may take to be reaped; then its zygote counts as broken and ends."""
+
+
+class _Stillborn(Exception):
+    """A guest died before anything came from it."""
 
 
 class LocalSandbox:
@@ -74,7 +81,7 @@ class LocalSandbox:
         manager = trio.open_nursery()
         self._nursery = await manager.__aenter__()
         try:
-            await self._ready_pool()
+            await self._ready()
         except BaseException:
             await self._close(manager)
             raise
@@ -112,43 +119,28 @@ class LocalSandbox:
         refusal = _refuse(source, limits)
         if refusal is not None:
             return RunOutcome(kind=refusal.kind, message=refusal.message)
-        program = wire.pack(
-            wire.Program(
-                source,
-                tuple(tools),
-                wire.GuestLimits(limits.log_bytes, limits.result_bytes, limits.error_bytes),
-            )
-        )
-        outcome = await self._run_once(program, tools, handler, limits)
-        if outcome is None:
-            # The guest was dying when it was taken, and nothing has happened yet.
-            outcome = await self._run_once(program, tools, handler, limits, last=True)
-            assert outcome is not None
-        return outcome
+        bounds = (min(bound, _MOST) for bound in (limits.log_bytes, limits.result_bytes, limits.error_bytes))
+        program = wire.pack(wire.Program(source, tuple(tools), wire.GuestLimits(*bounds)))
+        names = [tool.name for tool in tools]
+        try:
+            return await self._attempt(program, names, handler, limits)
+        except _Stillborn:
+            return await self._attempt(program, names, handler, limits, last=True)
 
-    async def _run_once(
-        self,
-        program: bytes,
-        tools: Sequence[ToolName],
-        handler: RunHandler,
-        limits: Limits,
-        *,
-        last: bool = False,
-    ) -> RunOutcome | None:
-        pair = limits.memory_bytes, limits.cpu_seconds
-        pool, nursery = await self._ready_pool(), self._nursery
-        assert nursery is not None
-        zygote = self._zygote
-        assert zygote is not None
+    async def _attempt(
+        self, program: bytes, tools: list[str], handler: RunHandler, limits: Limits, *, last: bool = False
+    ) -> RunOutcome:
+        """Run a program in one guest. Raises `_Stillborn`, unless this is the `last` attempt, when nothing happened
+        because the guest was dying when it was taken."""
+        zygote, pool, nursery = await self._ready()
+        pair = _pair(limits)
         try:
             guest = pool.take(pair)
         except OSError as error:
             raise SandboxUnavailable(f"no guest can be started: {error.strerror}") from error
         outbox = _Outbox(guest, nursery)
         room = trio.lowlevel.ParkingLot()
-        conversation = Conversation(
-            [tool.name for tool in tools], limits, handler, outbox.send, relieved=room.unpark_all
-        )
+        conversation = Conversation(tools, limits, handler, outbox.send, relieved=room.unpark_all)
         outbox.overflowed = lambda: conversation.stop(ending.protocol("it does not read its answers"))
         started = trio.current_time()
         try:
@@ -164,40 +156,27 @@ class LocalSandbox:
         finally:
             await self._bury(guest, zygote)
             pool.refill(pair)  # now, not earlier: the fork would compete with the run and with its reaping
-        seconds = trio.current_time() - started
-        memory = 0
-        if guest.ended is not None:
-            memory = max(0, guest.ended.max_resident_bytes - zygote.resident_bytes)
+        usage = _usage(guest, zygote, trio.current_time() - started, conversation.calls)
         if not conversation.over:
-            if not conversation.frames:
-                if guest.refused:
-                    raise SandboxUnavailable(f"no guest can be started: {guest.refused}")
-                if (
-                    not last
-                    and seconds < _STILLBORN_SECONDS
-                    and _was_killed(guest)
-                    and self._nursery is not None
-                ):
-                    return None
-            if self._nursery is None:
-                conversation.stop(Ending("abort", "the sandbox was closed while the program ran"))
-            else:
-                conversation.stop(
-                    ending.from_status(guest.ended, limits, memory, oom_seen=self._oom.happened())
-                )
+            if (
+                not (conversation.frames or last)
+                and usage.wall_seconds < _STILLBORN_SECONDS
+                and _was_killed(guest)
+            ):
+                raise _Stillborn
+            conversation.stop(self._explain(guest, conversation, limits, usage))
         why = conversation.ending
-        return RunOutcome(
-            logs=conversation.logs,
-            result=conversation.result if why is None else UNSET,
-            kind=None if why is None else why.kind,
-            message="" if why is None else why.message,
-            usage=RunUsage(
-                wall_seconds=seconds,
-                cpu_seconds=0.0 if guest.ended is None else guest.ended.cpu_seconds,
-                max_memory_bytes=memory,
-                calls=conversation.calls,
-            ),
-        )
+        if why is None:
+            return RunOutcome(logs=conversation.logs, result=conversation.result, usage=usage)
+        return RunOutcome(logs=conversation.logs, kind=why.kind, message=why.message, usage=usage)
+
+    def _explain(self, guest: Guest, conversation: Conversation, limits: Limits, usage: RunUsage) -> Ending:
+        """Say how a guest ended that is gone without having said so itself."""
+        if guest.refused and not conversation.frames:
+            raise SandboxUnavailable(f"no guest can be started: {guest.refused}")
+        if self._nursery is None:
+            return Ending("abort", "the sandbox was closed while the program ran")
+        return ending.from_status(guest.ended, limits, usage.max_memory_bytes, oom_seen=self._oom.happened())
 
     async def _listen(self, guest: Guest, conversation: Conversation, room: trio.lowlevel.ParkingLot) -> None:
         """Carry what the guest says into the conversation, until it is over or the guest is gone.
@@ -249,26 +228,28 @@ class LocalSandbox:
 
     # ------------------------------------------------------------------------------------ the zygote
 
-    async def _ready_pool(self) -> Pool:
-        """Return the pool of a living zygote, starting one if there is none."""
-        if self._nursery is None:
-            raise SandboxUnavailable("the sandbox is not open; use it with 'async with'")
-        if self._pool is not None and self._zygote is not None and self._zygote.alive:
-            return self._pool
-        async with self._starting:
-            if self._pool is not None and self._zygote is not None and self._zygote.alive:
-                return self._pool
-            if self._pool is not None:
-                self._pool.close()
-            zygote = await Zygote.start()
-            if self._nursery is None:
-                await zygote.end()
-                raise SandboxUnavailable("the sandbox was closed")
-            self._nursery.start_soon(zygote.attend, name="zygote")
-            usual: Pair = self._limits.memory_bytes, self._limits.cpu_seconds
-            self._zygote, self._pool = zygote, Pool(zygote, usual, self._spares)
-            self._pool.refill(usual)
-            return self._pool
+    async def _ready(self) -> tuple[Zygote, Pool, trio.Nursery]:
+        """Return a living zygote with its pool, starting one if there is none."""
+        while True:
+            nursery, zygote, pool = self._nursery, self._zygote, self._pool
+            if nursery is None:
+                raise SandboxUnavailable("the sandbox is not open; use it with 'async with'")
+            if zygote is not None and pool is not None and zygote.alive:
+                return zygote, pool, nursery
+            async with self._starting:
+                if self._zygote is zygote:
+                    await self._start(nursery)
+
+    async def _start(self, nursery: trio.Nursery) -> None:
+        if self._pool is not None:
+            self._pool.close()
+        zygote = await Zygote.start()
+        if self._nursery is None:  # closed in the meantime
+            await zygote.end()
+            return
+        nursery.start_soon(zygote.attend, name="zygote")
+        self._zygote, self._pool = zygote, Pool(zygote, _pair(self._limits), self._spares)
+        self._pool.refill(_pair(self._limits))
 
 
 def _refuse(source: str, limits: Limits) -> Ending | None:
@@ -294,10 +275,28 @@ async def _hear_out(guest: Guest, conversation: Conversation) -> None:
         return
 
 
+def _pair(limits: Limits) -> Pair:
+    return min(limits.memory_bytes, _MOST), limits.cpu_seconds
+
+
+def _usage(guest: Guest, zygote: Zygote, seconds: float, calls: int) -> RunUsage:
+    ended = guest.ended
+    if ended is None:
+        return RunUsage(wall_seconds=seconds, calls=calls)
+    return RunUsage(
+        wall_seconds=seconds,
+        cpu_seconds=ended.cpu_seconds,
+        max_memory_bytes=max(0, ended.max_resident_bytes - zygote.resident_bytes),
+        calls=calls,
+    )
+
+
 def _was_killed(guest: Guest) -> bool:
     """Whether somebody else killed the guest, or the zygote above it."""
     ended = guest.ended
-    return ended is None or (os.WIFSIGNALED(ended.status) and os.WTERMSIG(ended.status) == signal.SIGKILL)
+    if ended is None:
+        return not guest.refused
+    return os.WIFSIGNALED(ended.status) and os.WTERMSIG(ended.status) == signal.SIGKILL
 
 
 class _Outbox:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+from pathlib import Path
 
 from codemode.sandbox import Limits, LocalSandbox
-from tests.sandbox.support import Recorder
+from tests.sandbox.support import Recorder, descendants, eventually
 
 FORBIDDEN = "the program tried a forbidden system call and was stopped"
 
@@ -158,6 +159,53 @@ except MemoryError:
     assert await run(bare, many, memory_bytes=64 * mib) is True
     enough = f"x = bytearray({48 * mib})\ndone(len(x))"
     assert await run(bare, enough, memory_bytes=64 * mib) == 48 * mib
+
+
+async def test_the_kernel_says_the_same_of_a_waiting_guest(bare: LocalSandbox) -> None:
+    zygote = bare._zygote
+    assert zygote is not None
+    assert await eventually(lambda: len(descendants(zygote.pid)) == 3)
+    inner = min(descendants(zygote.pid))
+    guest = max(descendants(zygote.pid))
+    assert await eventually(lambda: status(guest)["Seccomp"] == "2")
+    seen = status(guest)
+    assert (seen["NoNewPrivs"], seen["Threads"], seen["SigBlk"], seen["SigCgt"]) == (
+        "1",
+        "1",
+        "0" * 16,
+        "0" * 16,
+    )
+    assert {seen[name] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
+    assert len(seen["NSpid"].split()) == len(status(os.getpid())["NSpid"].split()) + 1
+    assert status(inner)["NSpid"].split()[-1] == "1"
+    assert sorted(os.listdir(f"/proc/{guest}/fd")) == ["3"]
+    assert os.listdir(f"/proc/{guest}/root") == []
+    for name in ("user", "pid", "net", "ipc", "uts", "mnt", "cgroup"):
+        assert os.readlink(f"/proc/{guest}/ns/{name}") != os.readlink(f"/proc/self/ns/{name}"), name
+    limits = {
+        line[:26].strip(): line[26:].split()[:2] for line in text(f"/proc/{guest}/limits").splitlines()[1:]
+    }
+    for name in (
+        "Max file size",
+        "Max core file size",
+        "Max processes",
+        "Max locked memory",
+        "Max msgqueue size",
+    ):
+        assert limits[name] == ["0", "0"], name
+    assert limits["Max open files"] == ["1", "1"]
+    assert limits["Max cpu time"] == ["32", "33"]
+
+
+def text(path: str) -> str:
+    return Path(path).read_text(encoding="ascii", errors="replace")
+
+
+def status(pid: int) -> dict[str, str]:
+    return {
+        name: value.strip()
+        for name, _, value in (line.partition(":") for line in text(f"/proc/{pid}/status").splitlines())
+    }
 
 
 async def test_every_layer_stands_on_a_machine_that_has_them_all(bare: LocalSandbox) -> None:

@@ -12,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 
-from codemode.sandbox import Limits, LocalSandbox
+from codemode.sandbox import CallRequest, Limits, LocalSandbox
 from tests.sandbox.support import (
     ECHO,
     WITHOUT_LANGUAGE_WALL,
@@ -88,6 +88,19 @@ async def test_a_cancelled_run_is_gone_when_the_cancellation_passes_on(bare: Loc
         assert scope.cancelled_caught
         await settled(bare, 3)
         assert descriptors() == before
+    assert (await bare.run("done(1)", (), Recorder())).result == 1
+
+
+async def test_a_handler_that_raises_ends_its_run_and_leaves_nothing(bare: LocalSandbox) -> None:
+    def fail(request: CallRequest) -> None:
+        raise KeyError(request.name)
+
+    await settled(bare, 3)
+    before = descriptors()
+    with pytest.raises(KeyError, match="echo"):
+        await bare.run("call(1, 'echo', {})\nanswer()", [ECHO], Recorder(fail))
+    await settled(bare, 3)
+    assert descriptors() == before
     assert (await bare.run("done(1)", (), Recorder())).result == 1
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import trio
 
+from codemode import control
 from codemode.sandbox import Limits, LocalSandbox
 from codemode.sandbox.guest import Guest
 from tests.sandbox.support import Recorder, descendants, eventually
@@ -52,6 +56,19 @@ async def test_spares_are_made_for_the_usual_limits_and_for_others_that_come_aga
         assert other_pair not in waiting(sandbox)
 
 
+async def test_limits_beyond_every_machine_are_taken_as_none(no_language_wall: None) -> None:
+    endless = Limits(
+        wall_seconds=1e300,
+        cpu_seconds=1e300,
+        memory_bytes=2**80,
+        log_bytes=2**80,
+        result_bytes=2**80,
+        max_calls=2**80,
+    )
+    async with LocalSandbox(endless) as sandbox:
+        assert (await sandbox.run(MEMORY, (), Recorder())).result == "more"
+
+
 async def test_more_callers_than_spares_each_get_a_guest_of_their_own(bare: LocalSandbox) -> None:
     results: list[object] = []
 
@@ -77,6 +94,18 @@ async def test_without_spares_a_run_waits_for_its_fork(no_language_wall: None) -
         assert sandbox._zygote is not None
         assert (await sandbox.run("done(1)", (), Recorder())).result == 1
         assert len(descendants(sandbox._zygote.pid)) == 1
+
+
+async def test_the_zygote_kills_for_a_host_that_has_no_handle(bare: LocalSandbox) -> None:
+    zygote = bare._zygote
+    assert zygote is not None
+    guest = zygote.spawn((64 * MIB, 1.0))
+    zygote._send(control.Kill(guest.id))
+    with trio.fail_after(5):
+        await guest.gone.wait()
+    assert guest.ended is not None
+    assert os.WTERMSIG(guest.ended.status) == signal.SIGKILL
+    guest.close()
 
 
 async def test_a_guest_killed_before_it_is_born_dies_when_it_is(bare: LocalSandbox) -> None:

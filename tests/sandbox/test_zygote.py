@@ -100,6 +100,26 @@ async def test_a_host_without_descriptors_is_told_and_goes_on_when_it_has_some(
         assert (await sandbox.run("done(1)", (), Recorder())).result == 1
 
 
+async def test_a_machine_without_processes_is_said_and_used_again_when_it_has_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = (
+        "import os\nfork, count = os.fork, 0\n"
+        "def fails_for_a_while():\n"
+        "    global count\n    count += 1\n"
+        "    if 2 < count < 6: raise BlockingIOError(11, 'Resource temporarily unavailable')\n"
+        "    return fork()\n"
+        "os.fork = fails_for_a_while\n"
+    )
+    monkeypatch.setattr(zygote, "BOOTSTRAP", first + WITHOUT_LANGUAGE_WALL + zygote.BOOTSTRAP)
+    async with LocalSandbox(spares=0) as sandbox:
+        for _ in range(3):
+            with pytest.raises(SandboxUnavailable) as caught:
+                await sandbox.run("done(1)", (), Recorder())
+            assert str(caught.value) == "no guest can be started: Resource temporarily unavailable"
+        assert (await sandbox.run("done(1)", (), Recorder())).result == 1
+
+
 async def test_a_sandbox_that_is_not_open_says_so() -> None:
     with pytest.raises(SandboxUnavailable, match="not open"):
         await LocalSandbox().run("done(1)", (), Recorder())
