@@ -19,7 +19,7 @@ from typing import NoReturn, Protocol
 
 import msgspec
 
-from codemode import control as wire
+from codemode import control
 from codemode.control import Layer
 from codemode.guest.confine import (
     DESCRIPTOR,
@@ -57,15 +57,18 @@ class _Language(Protocol):
     def serve(self, fd: int) -> None: ...
 
 
-def serve(control: int, left: dict[str, str]) -> NoReturn:
-    """Boot, say so, and make guests until the host is gone. `left` is what `namespaces.enter_own` returned."""
-    channel = socket.socket(fileno=control)
+def serve(descriptor: int, left: dict[str, str]) -> NoReturn:
+    """Boot, say so, and make guests until the host is gone.
+
+    `descriptor` is the socket to the host, `left` what `namespaces.enter_own` returned.
+    """
+    channel = socket.socket(fileno=descriptor)
     try:
         layers, cage, language = _boot(left)
     except BaseException as error:
-        channel.send(wire.pack(wire.Broken(_described(error))))
+        channel.send(control.pack(control.Broken(_described(error))))
         os._exit(1)
-    channel.send(wire.pack(wire.Ready(layers, cage.base.resident)))
+    channel.send(control.pack(control.Ready(layers, cage.base.resident)))
     if all(layer.stands for layer in layers if layer.required):
         os.dup2(0, 2)  # nothing is said on the host's diagnostics pipe from here on
         _Forks(channel, cage, language).serve()
@@ -268,14 +271,14 @@ class _Forks:
                     return
 
     def _listen(self) -> bool:
-        data, passed, _, _ = self._channel.recvmsg(wire.MAX_MESSAGE, socket.CMSG_SPACE(4))
+        data, passed, _, _ = self._channel.recvmsg(control.MAX_MESSAGE, socket.CMSG_SPACE(4))
         if not data:
             return False
         descriptors = array.array("i")
         for _, _, packed in passed:
             descriptors.frombytes(packed[: len(packed) // 4 * 4])
-        message = wire.from_host(data)
-        if isinstance(message, wire.Kill):
+        message = control.from_host(data)
+        if isinstance(message, control.Kill):
             self._kill(message.id)
         elif descriptors:
             self._spawn(message, descriptors[0])
@@ -283,7 +286,7 @@ class _Forks:
             self._refuse(message, "no descriptor left for its channel")
         return True
 
-    def _spawn(self, message: wire.Spawn, channel: int) -> None:
+    def _spawn(self, message: control.Spawn, channel: int) -> None:
         try:
             pid = os.fork()
             if pid == 0:
@@ -303,14 +306,14 @@ class _Forks:
         self._ids[pidfd] = message.id, pid
         self._events.register(pidfd, select.EPOLLIN)
         self._channel.sendmsg(
-            [wire.pack(wire.Spawned(message.id))],
+            [control.pack(control.Spawned(message.id))],
             [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [pidfd]))],
         )
 
-    def _refuse(self, message: wire.Spawn, reason: str) -> None:
-        self._channel.send(wire.pack(wire.Refused(message.id, reason)))
+    def _refuse(self, message: control.Spawn, reason: str) -> None:
+        self._channel.send(control.pack(control.Refused(message.id, reason)))
 
-    def _be_guest(self, message: wire.Spawn, channel: int) -> NoReturn:
+    def _be_guest(self, message: control.Spawn, channel: int) -> NoReturn:
         code = _NOT_CONFINED
         try:
             enter(self._cage, channel, message.memory_bytes, message.cpu_seconds)
@@ -327,7 +330,7 @@ class _Forks:
         os.close(pidfd)
         _, status, usage = os.wait4(pid, 0)
         self._channel.send(
-            wire.pack(wire.Ended(id_, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024))
+            control.pack(control.Ended(id_, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024))
         )
 
     def _kill(self, wanted: int) -> None:

@@ -251,10 +251,12 @@ class Conversation:
 
     # ------------------------------------------------------------------------------- answers
 
-    def reply(self, call: _Call, frame: wire.Value | wire.Fault) -> None:
-        """Send the answer to a call that still waits for it."""
-        if self._close_call(call.id):
-            self._send(wire.pack(frame))
+    def reply(self, id: int, frame: Callable[[], wire.Value | wire.Fault]) -> None:
+        """Send the answer to a call, if it still waits for one. An answer that cannot be encoded changes nothing."""
+        if id in self._open:
+            data = wire.pack(frame())
+            self._close_call(id)
+            self._send(data)
 
     def _close_call(self, id: int) -> bool:
         """Strike a call off those in flight. Returns whether it was one of them."""
@@ -281,8 +283,13 @@ class _Call:
 
     def answer(self, value: JSON) -> None:
         """Give the program a value that `values.check` accepts."""
-        self._conversation.reply(self, wire.Value(self.id, Raw(wire.encode_value(value))))
+        self._conversation.reply(self.id, lambda: wire.Value(self.id, Raw(wire.encode_value(value))))
 
     def fail(self, message: str, code: str | None = None) -> None:
-        """Raise at the program's call."""
-        self._conversation.reply(self, wire.Fault(self.id, message, code))
+        """Raise at the program's call. Text that is no Unicode is sent with its bad characters replaced."""
+        self._conversation.reply(self.id, lambda: wire.Fault(self.id, _text(message), code and _text(code)))
+
+
+def _text(text: str) -> str:
+    """Return text that can be encoded; an exception's own may hold lone surrogates."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -152,6 +152,24 @@ async def test_a_failed_call_reaches_the_program_with_message_and_code(bare: Loc
     assert (await bare.run(program, [ECHO], recorder)).result == [1, "quota 0 left", "QUOTA"]
 
 
+async def test_a_failure_whose_message_is_no_text_arrives_readable(bare: LocalSandbox) -> None:
+    recorder = Recorder(lambda request: request.fail("é \udcff", "\udcff"))
+    program = "call(1, 'echo', {})\nfault = answer()\ndone([fault.message, fault.code])"
+    assert (await bare.run(program, [ECHO], recorder)).result == ["é \\udcff", "\\udcff"]
+
+
+async def test_an_answer_that_is_no_value_is_the_handlers_error_and_can_be_made_good(
+    bare: LocalSandbox,
+) -> None:
+    def answer_twice(request: CallRequest) -> None:
+        with pytest.raises(TypeError):
+            request.answer(object())
+        request.answer("better")
+
+    program = "call(1, 'echo', {})\ndone(bytes(answer().value)[1:].decode())"
+    assert (await bare.run(program, [ECHO], Recorder(answer_twice))).result == "better"
+
+
 async def test_an_answer_after_the_end_is_dropped(bare: LocalSandbox) -> None:
     recorder = Recorder(ignore)
     assert (await bare.run("call(1, 'echo', {})\ndone(1)", [ECHO], recorder)).result == 1
