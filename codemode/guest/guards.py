@@ -199,7 +199,7 @@ def _method(value: Any, name: str) -> Any:
         return getattr(value, name)
     if _is_class(value):
         found = getattr(value, name)
-        if is_own_class(value) and type(found) is not type(list.__init__) and name != "__new__":
+        if name in ("__init_subclass__", "__class_getitem__") and is_own_class(value):
             return found
         return _unbound(found, name)
     if is_frozen(value):
@@ -240,9 +240,8 @@ def _named_access(value: Any, name: str) -> Any:
         if not rest:
             raise TypeError(f"`{name}` needs the name of an attribute")
         if name == "__getattribute__":
-            kind = check_name(target, rest[0])
-            if kind == GUARDED:
-                return read(target, rest[0])
+            if check_name(target, rest[0]) == GUARDED:
+                return get(target, rest[0])
         else:
             _check_store(target, rest[0])
         return method(*args)

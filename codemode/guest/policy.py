@@ -85,6 +85,7 @@ class Policy(RestrictingNodeTransformer):
         self._bound_in_classes: set[str] = set()
         self._split_stores: list[ast.AST] = []
         self._except_star = False
+        self._reads_annotations = False
         self._type_calls: list[ast.Name] = []
         self._type_is_bound = False
         self._comprehensions = 0
@@ -97,6 +98,8 @@ class Policy(RestrictingNodeTransformer):
         # body looks names up in the globals but not in a function around it.
         self.global_names |= self._bound & self._given
         self.global_names |= self._bound & self._bound_in_classes
+        if self.future_annotations or self._reads_annotations:
+            self.global_names |= self._bound  # annotations given as text are looked up in the globals
         if not self._type_is_bound:
             for function in self._type_calls:
                 function.id = names.TYPE_HOOK  # the same, without going through a class that is called
@@ -253,6 +256,8 @@ class Policy(RestrictingNodeTransformer):
                     self.error(node, f"`.{name}` cannot be set on an object; define it in the class body")
                 elif name == "split":
                     self._split_stores.append(node)
+            elif name == "get_type_hints":
+                self._reads_annotations = True
             return node
         if kind == DENIED:
             self.error(node, f"`.{name}` is not available: {why_denied(name)}")
@@ -540,6 +545,7 @@ class Policy(RestrictingNodeTransformer):
                 self.error(node, f"`from {module} import *` is not available; name what you need")
                 return node
         for alias in node.names:
+            self._reads_annotations = self._reads_annotations or alias.name == "get_type_hints"
             if attribute_kind(alias.name) != PLAIN or alias.name[0] == "_":
                 self.error(node, f"`{alias.name}` of `{module}` is private; use a public name")
             self.check_name(node, alias.asname or alias.name)

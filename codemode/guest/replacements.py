@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 from codemode.guest import annotations, classes, guards, report, run, streams
 from codemode.guest.classes import stand_in
 from codemode.guest.frozen import refuse_frozen
-from codemode.guest.names import FORMATTERS, PLAIN, attribute_kind
+from codemode.guest.names import DENIED, FORMATTERS, METHODS, PLAIN, attribute_kind, is_dunder
 from codemode.values import FrozenList
 
 __all__ = ["REPLACED"]
@@ -155,7 +155,26 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
     public = tuple(name for name in names if type(name) is str and attribute_kind(name) == PLAIN and name[0] != "_")
     if len(public) != len(names):
         type.__setattr__(made, "__match_args__", public)
+    if any(attribute_kind(field) != PLAIN for field in made.__dataclass_fields__):
+        _check_receivers(made)
     return made
+
+
+def _check_receivers(cls: Any) -> None:
+    """The methods that dataclasses writes read private attributes; taken from the class, they could be given
+    any object."""
+    for name in ("__repr__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"):
+        method = cls.__dict__.get(name)
+        if type(method) is types.FunctionType and method.__code__.co_filename != report.PROGRAM:
+            type.__setattr__(cls, name, _with_own_receiver(method))
+
+
+def _with_own_receiver(method: Any) -> Any:
+    def checked(self: Any, *args: Any) -> Any:
+        return method(guards.own(self), *args)
+
+    checked.__name__, checked.__qualname__ = method.__name__, method.__qualname__
+    return checked
 
 
 def make_dataclass(
@@ -194,10 +213,11 @@ def make_dataclass(
 
 def _checked_field_attribute(self: Any, attribute: str, value: Any) -> None:
     """A field's name becomes source text inside dataclasses; nothing but a name may stand there."""
-    if attribute == "name" and value is not None and not (
-        type(value) is str and value.isidentifier() and not keyword.iskeyword(value)
-    ):
-        raise TypeError("the name of a field must be a valid identifier")
+    if attribute == "name" and value is not None:
+        if type(value) is not str or not value.isidentifier() or keyword.iskeyword(value):
+            raise TypeError("the name of a field must be a valid identifier")
+        if attribute_kind(value) == DENIED or value in METHODS or is_dunder(value):
+            raise TypeError(f"a field cannot be called {value!r}")
     object.__setattr__(self, attribute, value)
 
 

@@ -88,6 +88,12 @@ class Tool:
         self: Tool = args[0]
         return self._call(self._tool, _arguments(self._tool, args[1:], kwargs))
 
+    def __copy__(self) -> Tool:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Tool:
+        return self
+
     def __repr__(self) -> str:
         return f"<tool {self._tool.signature or self._tool.name}>"
 
@@ -124,6 +130,12 @@ class Tools:
 
     def __len__(self) -> int:
         return len(self._table)
+
+    def __copy__(self) -> Tools:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Tools:
+        return self
 
     def __dir__(self) -> list[str]:
         return sorted(self._table)
