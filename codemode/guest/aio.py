@@ -20,7 +20,9 @@ def run_(main: Any, *, debug: Any = None, loop_factory: Any = None) -> Any:
     """Run an awaitable to its end and return its result; works inside a running program too."""
     if not asyncio.iscoroutine(main) and not isinstance(main, asyncio.Future):
         if not hasattr(main, "__await__"):
-            raise ValueError(f"a coroutine was expected, got {_short(main)}; call the function: asyncio.run(main())")
+            raise ValueError(
+                f"a coroutine was expected, got {_short(main)}; call the function: asyncio.run(main())"
+            )
         main = _awaiting(main)
     return run.current().loop.run_nested(main)
 

@@ -78,9 +78,11 @@ def guest_builtins(run_names: dict[str, Any]) -> dict[str, Any]:
 
 def _make_fixed() -> dict[str, Any]:
     table = {name: getattr(builtins, name) for name in _AS_THEY_ARE}
-    for name, value in vars(builtins).items():
-        if isinstance(value, type) and issubclass(value, BaseException):
-            table[name] = value
+    table |= {
+        name: value
+        for name, value in vars(builtins).items()
+        if isinstance(value, type) and issubclass(value, BaseException)
+    }
     table |= {name: _unavailable(name, advice) for name, advice in UNAVAILABLE.items()}
     table |= {
         "type": Type,

@@ -13,7 +13,7 @@ from typing import Final
 
 from codemode.guest import names
 from codemode.guest.names import DENIED, GUARDED, MARK, OWN, OWN_HOOK, PLAIN, attribute_kind, is_dunder
-from codemode.guest.policy import template_is_plain
+from codemode.guest.rewrites import template_is_plain
 
 __all__ = ["UnguardedCode", "check_code"]
 

@@ -19,7 +19,19 @@ from codemode.guest import guards
 from codemode.guest.frozen import protect_class
 from codemode.values import FrozenDict, FrozenList
 
-__all__ = ["Type", "allow_bases", "build_class", "check_base", "class_of", "expose_classes", "facade", "is_callable", "is_facade", "stand_in", "visible"]
+__all__ = [
+    "Type",
+    "allow_bases",
+    "build_class",
+    "check_base",
+    "class_of",
+    "expose_classes",
+    "facade",
+    "is_callable",
+    "is_facade",
+    "stand_in",
+    "visible",
+]
 
 _name_of = type.__dict__["__name__"].__get__
 _mro = type.__dict__["__mro__"].__get__
@@ -37,7 +49,7 @@ class _Inert(type):
         return _real[cls] in _mro(type(instance))
 
     def __subclasscheck__(cls, other: object) -> bool:
-        real = _real.get(other) if type(other) is _Inert else other  # type: ignore[call-overload]
+        real = _real.get(other) if type(other) is _Inert else other
         return isinstance(real, type) and _real[cls] in _mro(real)
 
     def __repr__(cls) -> str:
@@ -102,7 +114,9 @@ def facade(name: str, members: Mapping[str, Any]) -> Any:
     def call(cls: object, *args: object, **kwargs: object) -> Any:
         raise TypeError("'module' object is not callable")
 
-    made = type(name, (), {"__slots__": (), "__doc__": None, "__module__": "builtins", **members, "__new__": call})
+    made = type(
+        name, (), {"__slots__": (), "__doc__": None, "__module__": "builtins", **members, "__new__": call}
+    )
     _facades.add(made)
     return made
 
@@ -113,7 +127,8 @@ def is_facade(value: object) -> bool:
 
 def is_callable(value: object) -> bool:
     """`callable`: stand-ins and modules are classes only underneath."""
-    return callable(value) and type(value) is not _Inert and not is_facade(value)
+    kind: object = type(value)
+    return callable(value) and kind is not _Inert and not is_facade(value)
 
 
 is_callable.__name__ = is_callable.__qualname__ = "callable"
@@ -163,11 +178,27 @@ def visible(cls: Any) -> Any:
 
 expose_classes(
     {
-        *(object, int, float, complex, bool, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice),
+        *(
+            object,
+            int,
+            float,
+            complex,
+            bool,
+            str,
+            bytes,
+            bytearray,
+            list,
+            tuple,
+            dict,
+            set,
+            frozenset,
+            range,
+            slice,
+        ),
         *(property, staticmethod, classmethod, enumerate, filter, map, zip, reversed),
         *(type(None), type(NotImplemented), type(...)),
         *(type({}.keys()), type({}.values()), type({}.items())),
-        *(type(iter(value)) for value in ((), [], {}, set(), "", b"", range(0), {}.values(), {}.items())),
+        *(type(iter(each)) for each in ((), [], {}, set(), "", b"", range(0), {}.values(), {}.items())),  # type: ignore[var-annotated]
     }
 )
 
@@ -196,7 +227,9 @@ def build_class(body: Callable[..., Any], name: str, *bases: Any, **keywords: An
     if metaclass is not None:
         real = _METACLASSES.get(metaclass) if isinstance(metaclass, type) else None
         if real is None:
-            raise TypeError("metaclass= may be ABCMeta or EnumMeta here; use __init_subclass__ or a class decorator")
+            raise TypeError(
+                "metaclass= may be ABCMeta or EnumMeta here; use __init_subclass__ or a class decorator"
+            )
         keywords["metaclass"] = real
     cls = _make_class(body, name, *bases, **keywords)
     if isinstance(cls, type):
@@ -225,7 +258,9 @@ allow_bases(
         *(
             error
             for error in vars(builtins).values()
-            if isinstance(error, type) and issubclass(error, Exception) and not issubclass(error, BaseExceptionGroup)
+            if isinstance(error, type)
+            and issubclass(error, Exception)
+            and not issubclass(error, BaseExceptionGroup)
         ),
     }
 )

@@ -10,7 +10,6 @@ Nothing here runs a program or knows what is in its globals.
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -18,7 +17,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from codemode.guest.bytecode import UnguardedCode, check_code
 from codemode.guest.policy import Policy, Refusal
@@ -63,7 +62,10 @@ class Compiled(NamedTuple):
 
 
 def compile_program(
-    source: str, *, given: Iterable[str] = (), exports: Callable[[str], Sequence[str] | None] = lambda module: None
+    source: str,
+    *,
+    given: Iterable[str] = (),
+    exports: Callable[[str], Sequence[str] | None] = lambda module: None,
 ) -> Compiled:
     """Parse, check and compile a program.
 
@@ -93,7 +95,9 @@ def _parse(source: str) -> ast.Module:
         raise _unparsable(error) from None
     except UnicodeEncodeError as error:
         line = source.count("\n", 0, error.start) + 1
-        raise Unparsable("SyntaxError", "the text holds a lone surrogate, which is no character", line) from None
+        raise Unparsable(
+            "SyntaxError", "the text holds a lone surrogate, which is no character", line
+        ) from None
     except ValueError as error:
         raise Unparsable("SyntaxError", str(error)) from None
     except (MemoryError, RecursionError):
@@ -156,19 +160,21 @@ class _Plain(ast.NodeTransformer):
         for index, statement in enumerate(body):
             body[index] = self.visit(statement)
 
-    def visit(self, node: ast.AST) -> ast.AST:
+    def visit(self, node: ast.AST) -> Any:
         if isinstance(node, ast.AnnAssign):
             return self.visit_AnnAssign(node)
         for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
-            if type(block) is list and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if type(block) is list and not isinstance(
+                node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+            ):
                 self.visit_block(block)
         for field in ("handlers", "cases"):
             for part in getattr(node, field, ()):
                 self.visit_block(part.body)
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         if not isinstance(node.target, ast.Name) or node.target.id not in self.shared:
             return node
         if node.value is None:
@@ -196,4 +202,6 @@ def _unparsable(error: SyntaxError) -> Unparsable:
 
 
 def _too_deep() -> Unparsable:
-    return Unparsable("SyntaxError", "the program is nested too deeply, or too large, to be compiled; split it up")
+    return Unparsable(
+        "SyntaxError", "the program is nested too deeply, or too large, to be compiled; split it up"
+    )

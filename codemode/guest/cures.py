@@ -17,13 +17,19 @@ _MODULES = frozenset(
     textwrap time typing uuid zoneinfo os sys""".split()
 )
 _HOMES = {
-    **dict.fromkeys(("Counter", "defaultdict", "deque", "OrderedDict", "namedtuple", "ChainMap"), "collections"),
+    **dict.fromkeys(
+        ("Counter", "defaultdict", "deque", "OrderedDict", "namedtuple", "ChainMap"), "collections"
+    ),
     **dict.fromkeys(("dataclass", "field", "asdict"), "dataclasses"),
     **dict.fromkeys(("timedelta", "timezone", "date"), "datetime"),
     **dict.fromkeys(("Enum", "IntEnum", "auto"), "enum"),
     **dict.fromkeys(("lru_cache", "partial", "reduce", "wraps", "cache"), "functools"),
-    **dict.fromkeys(("chain", "combinations", "groupby", "islice", "permutations", "product", "zip_longest"), "itertools"),
-    **dict.fromkeys(("Any", "Optional", "Union", "Dict", "List", "NamedTuple", "TypedDict", "Protocol"), "typing"),
+    **dict.fromkeys(
+        ("chain", "combinations", "groupby", "islice", "permutations", "product", "zip_longest"), "itertools"
+    ),
+    **dict.fromkeys(
+        ("Any", "Optional", "Union", "Dict", "List", "NamedTuple", "TypedDict", "Protocol"), "typing"
+    ),
     **dict.fromkeys(("itemgetter", "attrgetter"), "operator"),
     **dict.fromkeys(("Decimal",), "decimal"),
     **dict.fromkeys(("Fraction",), "fractions"),
@@ -65,7 +71,9 @@ def _name_error(found: re.Match[str]) -> str | None:
 
 
 def _dict_attribute(found: re.Match[str]) -> str:
-    return f"a dict's entries are read with x[{found[1]!r}] or x.get({found[1]!r}); its methods: {_DICT_METHODS}"
+    return (
+        f"a dict's entries are read with x[{found[1]!r}] or x.get({found[1]!r}); its methods: {_DICT_METHODS}"
+    )
 
 
 def _say(advice: str) -> Callable[[re.Match[str]], str | None]:
@@ -77,26 +85,86 @@ _AWAIT = _say("a tool call gives its value when awaited: write `await` before it
 # The first entry counts whose type is the error's and whose pattern is found in its message.
 _TABLE: tuple[tuple[str, str, Callable[[re.Match[str]], str | None]], ...] = (
     ("NameError", r"name '(\w+)' is not defined", _name_error),
-    ("TypeError|AttributeError", r"'?PendingCall'?|'(?:Pending call|coroutine|async_generator)' object", _AWAIT),
-    ("TypeError", r"[Aa]n asyncio.Future, a coroutine or an awaitable is required", _say("give gather the calls themselves, without await")),
-    ("TypeError", r"object (dict|list|str|int|float|NoneType|bool|tuple|FrozenDict|FrozenList) can't be used in 'await'", _say("this is a value already; drop the `await`")),
-    ("TypeError", r"the JSON object must be str, bytes or bytearray, not (dict|list|FrozenDict|FrozenList)", _say("tools return values, not text: use it as it is, without json.loads")),
-    ("TypeError", r"the JSON object must be str, bytes or bytearray, not", _say("this is a value already; json.loads is for text")),
-    ("TypeError", r"Object of type (\w+) is not JSON serializable", _say("convert it first, or pass default=str to json.dumps")),
+    (
+        "TypeError|AttributeError",
+        r"'?PendingCall'?|'(?:Pending call|coroutine|async_generator)' object",
+        _AWAIT,
+    ),
+    (
+        "TypeError",
+        r"[Aa]n asyncio.Future, a coroutine or an awaitable is required",
+        _say("give gather the calls themselves, without await"),
+    ),
+    (
+        "TypeError",
+        r"object (dict|list|str|int|float|NoneType|bool|tuple|FrozenDict|FrozenList) can't be used in 'await'",
+        _say("this is a value already; drop the `await`"),
+    ),
+    (
+        "TypeError",
+        r"the JSON object must be str, bytes or bytearray, not (dict|list|FrozenDict|FrozenList)",
+        _say("tools return values, not text: use it as it is, without json.loads"),
+    ),
+    (
+        "TypeError",
+        r"the JSON object must be str, bytes or bytearray, not",
+        _say("this is a value already; json.loads is for text"),
+    ),
+    (
+        "TypeError",
+        r"Object of type (\w+) is not JSON serializable",
+        _say("convert it first, or pass default=str to json.dumps"),
+    ),
     ("AttributeError", r"'(?:dict|FrozenDict)' object has no attribute '(\w+)'", _dict_attribute),
-    ("AttributeError", r"'(?:list|FrozenList)' object has no attribute '(\w+)'", _say("this is a list; take an item (x[0]) or go through it with a loop")),
-    ("AttributeError", r"type object 'os' has no attribute '(environ|getenv)'", _say("there is no environment here; ask for what is needed, or call a tool")),
-    ("AttributeError", r"type object 'os' has no attribute '(system|popen|exec\w*|fork|kill)'", _say("there are no processes here; use a tool that runs commands")),
-    ("AttributeError", r"type object 'os' has no attribute", _say("there are no files here; use a tool that reads or writes them")),
-    ("AttributeError", r"type object '([\w.]+)' has no attribute '(\w+)'", lambda found: _no_part(found[1], found[2])),
-    ("AttributeError", r"'NoneType' object has no attribute", _say("something before this gave None; check for it")),
-    ("TypeError", r"'NoneType' object is not subscriptable", _say("something before this gave None; check for it")),
+    (
+        "AttributeError",
+        r"'(?:list|FrozenList)' object has no attribute '(\w+)'",
+        _say("this is a list; take an item (x[0]) or go through it with a loop"),
+    ),
+    (
+        "AttributeError",
+        r"type object 'os' has no attribute '(environ|getenv)'",
+        _say("there is no environment here; ask for what is needed, or call a tool"),
+    ),
+    (
+        "AttributeError",
+        r"type object 'os' has no attribute '(system|popen|exec\w*|fork|kill)'",
+        _say("there are no processes here; use a tool that runs commands"),
+    ),
+    (
+        "AttributeError",
+        r"type object 'os' has no attribute",
+        _say("there are no files here; use a tool that reads or writes them"),
+    ),
+    (
+        "AttributeError",
+        r"type object '([\w.]+)' has no attribute '(\w+)'",
+        lambda found: _no_part(found[1], found[2]),
+    ),
+    (
+        "AttributeError",
+        r"'NoneType' object has no attribute",
+        _say("something before this gave None; check for it"),
+    ),
+    (
+        "TypeError",
+        r"'NoneType' object is not subscriptable",
+        _say("something before this gave None; check for it"),
+    ),
     ("TypeError", r"'(?:tool)' object is not subscriptable", _say("call the tool: tools.name(...)")),
     ("SystemExit", r"", _say("end a program with `return value` at the top level, not with exit()")),
     ("KeyboardInterrupt", r"", _say("end a program with `return value` at the top level")),
     ("RecursionError", r"", _say("use a loop, or sys.setrecursionlimit for deep data")),
-    ("Deadlock", r"", _say("something awaited is never set, put or released; give each wait a timeout to find it")),
-    ("TypeError", r"cannot set '(\w+)' attribute of immutable type", _say("the library cannot be changed; derive a class, or write a function")),
+    (
+        "Deadlock",
+        r"",
+        _say("something awaited is never set, put or released; give each wait a timeout to find it"),
+    ),
+    (
+        "TypeError",
+        r"cannot set '(\w+)' attribute of immutable type",
+        _say("the library cannot be changed; derive a class, or write a function"),
+    ),
 )
 _COMPILED = tuple((frozenset(kinds.split("|")), re.compile(pattern), cure) for kinds, pattern, cure in _TABLE)
 
@@ -133,7 +201,7 @@ _SHELL = re.compile(
 def for_text(lines: Sequence[str], message: str) -> str | None:
     """Return the cure for a text that is not Python, or None."""
     first = next((line.strip() for line in lines[:200] if line.strip()), "")
-    if first.startswith("```") or first.startswith("~~~"):
+    if first.startswith(("```", "~~~")):
         return "send the Python alone, without the Markdown fence around it"
     if _SHELL.match(first):
         return "this is a shell command; write Python, and call a tool that runs commands or reads files"

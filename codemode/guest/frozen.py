@@ -22,14 +22,19 @@ from typing import Any
 
 from codemode.values import FrozenDict, FrozenList
 
-__all__ = ["guard_class_methods", "is_frozen", "protect_classes", "protect_class", "refuse_frozen", "without_frozen"]
+__all__ = [
+    "guard_class_methods",
+    "is_frozen",
+    "protect_class",
+    "protect_classes",
+    "refuse_frozen",
+    "without_frozen",
+]
 
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
-_GUARDED_NAMES = (
-    "append clear extend insert pop remove reverse sort popitem setdefault update".split()
-)
+_GUARDED_NAMES = "append clear extend insert pop remove reverse sort popitem setdefault update".split()
 _FROZEN = (FrozenDict, FrozenList)
 _FROZEN_SET = frozenset(_FROZEN)
 
@@ -44,9 +49,7 @@ def is_frozen(value: object) -> bool:
 
 def refuse_frozen(value: object) -> None:
     """Raise `FrozenValueError` if `value` is a tool's value."""
-    if type(value) is FrozenDict:
-        value.clear()
-    elif type(value) is FrozenList:
+    if isinstance(value, _FROZEN):
         value.clear()
 
 

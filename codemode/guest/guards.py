@@ -19,7 +19,7 @@ from typing import Any
 from codemode.guest import names
 from codemode.guest.frozen import is_frozen, refuse_frozen
 from codemode.guest.names import DENIED, GUARDED, MARK, OWN, PLAIN, attribute_kind, is_dunder, why_denied
-from codemode.guest.policy import template_is_plain
+from codemode.guest.rewrites import template_is_plain
 
 __all__ = [
     "adopt_class",
@@ -176,14 +176,20 @@ def namespace(value: Any) -> Any:
     kind = type(value)
     if _is_class(value):
         if is_own_class(value):
-            return {name: item for name, item in _dict_of_class(value).items() if attribute_kind(name) in (PLAIN, OWN)}
+            return {
+                name: item
+                for name, item in _dict_of_class(value).items()
+                if attribute_kind(name) in (PLAIN, OWN)
+            }
     elif kind is SimpleNamespace or is_own(value):
         return object.__getattribute__(value, "__dict__")
     elif BaseException in _mro(kind):
         return dict(object.__getattribute__(value, "__dict__"))
     if kind is dict or is_frozen(value):
         raise AttributeError("'dict' object has no attribute '__dict__'; it is a dict already")
-    raise AttributeError(f"{_type_name(value)!r} object: `__dict__` can be read on the program's own objects only")
+    raise AttributeError(
+        f"{_type_name(value)!r} object: `__dict__` can be read on the program's own objects only"
+    )
 
 
 _NAMED_ACCESS = frozenset({"__setattr__", "__delattr__", "__getattribute__"})
@@ -208,7 +214,9 @@ def _method(value: Any, name: str) -> Any:
         return getattr(value, name)
     if (kind in _PLAIN_DATA and name != "__new__") or (kind is FunctionType and name == "__get__"):
         return getattr(value, name)
-    raise AttributeError(f"{_type_name(value)!r} object: `{name}` can be called on the program's own objects only")
+    raise AttributeError(
+        f"{_type_name(value)!r} object: `{name}` can be called on the program's own objects only"
+    )
 
 
 def _unbound(method: Any, name: str) -> Any:
@@ -230,7 +238,9 @@ def _named_access(value: Any, name: str) -> Any:
     """`__setattr__`, `__delattr__` and `__getattribute__`, whose first argument is an attribute's name."""
     unbound = _is_class(value)
     if not unbound and not is_own(value):
-        raise AttributeError(f"{_type_name(value)!r} object: `{name}` can be called on the program's own objects only")
+        raise AttributeError(
+            f"{_type_name(value)!r} object: `{name}` can be called on the program's own objects only"
+        )
     method = getattr(value, name)
 
     def call(*args: Any) -> Any:
@@ -316,7 +326,11 @@ def delete(value: Any, name: str) -> None:
 
 def list_names(value: Any) -> list[str]:
     """`dir` with an argument: the names that a program can use."""
-    return [name for name in dir(value) if type(name) is str and attribute_kind(name) == PLAIN and not is_dunder(name)]
+    return [
+        name
+        for name in dir(value)
+        if type(name) is str and attribute_kind(name) == PLAIN and not is_dunder(name)
+    ]
 
 
 set_.__name__ = set_.__qualname__ = "setattr"

@@ -43,7 +43,9 @@ def load() -> None:
         if package:
             setattr(_facades[package], last, _facades[name])
     for name, bases in library.BASES.items():
-        classes.allow_bases(getattr(_facades[name], base) for base in bases.split() if hasattr(_facades[name], base))
+        classes.allow_bases(
+            getattr(_facades[name], base) for base in bases.split() if hasattr(_facades[name], base)
+        )
     for built in _facades.values():
         protect_class(built)
 
@@ -66,7 +68,11 @@ def exports(name: str) -> Sequence[str] | None:
 
 
 def import_module(
-    name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
+    name: str,
+    globals: object = None,
+    locals: object = None,
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
 ) -> Any:
     """What an import statement calls."""
     if type(fromlist) is list:

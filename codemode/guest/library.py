@@ -195,16 +195,35 @@ _PROCESSES = "there are no processes here; use a tool that runs commands"
 _CODE = "code cannot be loaded or inspected here; write it out"
 
 ELSEWHERE: dict[str, str] = {
-    **dict.fromkeys(("shutil", "tempfile", "glob", "fileinput", "filecmp", "zipfile", "tarfile", "mmap"), _FILES),
     **dict.fromkeys(
-        ("requests", "httpx", "aiohttp", "urllib3", "socket", "ssl", "smtplib", "ftplib", "http", "urllib.request"),
+        ("shutil", "tempfile", "glob", "fileinput", "filecmp", "zipfile", "tarfile", "mmap"), _FILES
+    ),
+    **dict.fromkeys(
+        (
+            "requests",
+            "httpx",
+            "aiohttp",
+            "urllib3",
+            "socket",
+            "ssl",
+            "smtplib",
+            "ftplib",
+            "http",
+            "urllib.request",
+        ),
         _NETWORK,
     ),
     **dict.fromkeys(("subprocess", "multiprocessing", "signal", "pty", "sh", "pexpect"), _PROCESSES),
-    **dict.fromkeys(("importlib", "inspect", "builtins", "ast", "dis", "gc", "ctypes", "code", "runpy"), _CODE),
+    **dict.fromkeys(
+        ("importlib", "inspect", "builtins", "ast", "dis", "gc", "ctypes", "code", "runpy"), _CODE
+    ),
     **dict.fromkeys(("pickle", "marshal", "shelve", "dbm"), "use json"),
-    **dict.fromkeys(("sqlite3", "psycopg2", "sqlalchemy"), "there are no databases here; use a tool that queries"),
-    **dict.fromkeys(("numpy", "pandas", "scipy"), "not installed; use lists with statistics, math and itertools"),
+    **dict.fromkeys(
+        ("sqlite3", "psycopg2", "sqlalchemy"), "there are no databases here; use a tool that queries"
+    ),
+    **dict.fromkeys(
+        ("numpy", "pandas", "scipy"), "not installed; use lists with statistics, math and itertools"
+    ),
     **dict.fromkeys(("yaml", "toml", "tomllib", "bs4", "lxml"), "not available; use json, re or html.parser"),
     "argparse": "a program here gets no arguments; write the values into it",
     "queue": "use collections.deque, or asyncio.Queue",

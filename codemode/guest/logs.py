@@ -16,11 +16,20 @@ from codemode.guest import report, run, streams
 __all__ = ["REPLACED"]
 
 CRITICAL, ERROR, WARNING, INFO, DEBUG, NOTSET = 50, 40, 30, 20, 10, 0
-_LEVELS = {"CRITICAL": 50, "FATAL": 50, "ERROR": 40, "WARNING": 30, "WARN": 30, "INFO": 20, "DEBUG": 10, "NOTSET": 0}
+_LEVELS = {
+    "CRITICAL": 50,
+    "FATAL": 50,
+    "ERROR": 40,
+    "WARNING": 30,
+    "WARN": 30,
+    "INFO": 20,
+    "DEBUG": 10,
+    "NOTSET": 0,
+}
 _NAMES = {50: "CRITICAL", 40: "ERROR", 30: "WARNING", 20: "INFO", 10: "DEBUG", 0: "NOTSET"}
 
 
-def getLevelName(level: Any) -> Any:  # noqa: N802
+def getLevelName(level: Any) -> Any:
     """Return the name of a level, or the level of a name."""
     if level in _LEVELS:
         return _LEVELS[level]
@@ -40,13 +49,15 @@ def _level(level: Any) -> int:
 class Formatter:
     """Formats records by a `%` template."""
 
-    def __init__(self, fmt: str | None = None, datefmt: str | None = None, style: str = "%", **options: Any) -> None:
+    def __init__(
+        self, fmt: str | None = None, datefmt: str | None = None, style: str = "%", **options: Any
+    ) -> None:
         if style != "%":
             raise ValueError("only style='%' is available here")
         self.template = fmt or "%(message)s"
         self.datefmt = datefmt
 
-    def formatTime(self, record: Any, datefmt: str | None = None) -> str:  # noqa: N802
+    def formatTime(self, record: Any, datefmt: str | None = None) -> str:
         """Return the time of a record as text."""
         when = time.localtime(record.created)
         if datefmt:
@@ -71,10 +82,10 @@ class Handler:
         self.level = _level(level)
         self.formatter: Any = None
 
-    def setLevel(self, level: Any) -> None:  # noqa: N802
+    def setLevel(self, level: Any) -> None:
         self.level = _level(level)
 
-    def setFormatter(self, formatter: Any) -> None:  # noqa: N802
+    def setFormatter(self, formatter: Any) -> None:
         self.formatter = formatter
 
     def format(self, record: Any) -> str:
@@ -123,10 +134,10 @@ class Logger:
         self.propagate = True
         self.disabled = False
 
-    def setLevel(self, level: Any) -> None:  # noqa: N802
+    def setLevel(self, level: Any) -> None:
         self.level = _level(level)
 
-    def getEffectiveLevel(self) -> int:  # noqa: N802
+    def getEffectiveLevel(self) -> int:
         logger: Logger | None = self
         while logger is not None:
             if logger.level:
@@ -134,24 +145,26 @@ class Logger:
             logger = logger.parent
         return NOTSET
 
-    def isEnabledFor(self, level: int) -> bool:  # noqa: N802
+    def isEnabledFor(self, level: int) -> bool:
         return not self.disabled and level >= self.getEffectiveLevel()
 
-    def addHandler(self, handler: Any) -> None:  # noqa: N802
+    def addHandler(self, handler: Any) -> None:
         if handler not in self.handlers:
             self.handlers.append(handler)
 
-    def removeHandler(self, handler: Any) -> None:  # noqa: N802
+    def removeHandler(self, handler: Any) -> None:
         if handler in self.handlers:
             self.handlers.remove(handler)
 
-    def hasHandlers(self) -> bool:  # noqa: N802
+    def hasHandlers(self) -> bool:
         return bool(self.handlers) or bool(self.propagate and self.parent and self.parent.hasHandlers())
 
-    def getChild(self, suffix: str) -> Logger:  # noqa: N802
+    def getChild(self, suffix: str) -> Logger:
         return getLogger(suffix if self is _root else f"{self.name}.{suffix}")
 
-    def log(self, level: int, msg: Any, *args: Any, exc_info: Any = None, extra: Any = None, **options: Any) -> None:
+    def log(
+        self, level: int, msg: Any, *args: Any, exc_info: Any = None, extra: Any = None, **options: Any
+    ) -> None:
         """Log a message at a level."""
         if self.isEnabledFor(level):
             self._handle(_record(self.name, level, msg, args, exc_info, extra))
@@ -231,7 +244,7 @@ _root = Logger("root", None, WARNING)
 _loggers: dict[str, Logger] = {}
 
 
-def getLogger(name: str | None = None) -> Logger:  # noqa: N802
+def getLogger(name: str | None = None) -> Logger:
     """Return the logger of a name; the same one each time."""
     if not name or name == "root":
         return _root
@@ -242,7 +255,7 @@ def getLogger(name: str | None = None) -> Logger:  # noqa: N802
     return found
 
 
-def basicConfig(  # noqa: N802
+def basicConfig(
     *,
     level: Any = None,
     format: str | None = None,
@@ -259,7 +272,9 @@ def basicConfig(  # noqa: N802
     if not _root.handlers:
         for handler in [StreamHandler(stream)] if handlers is None else handlers:
             if handler.formatter is None:
-                handler.setFormatter(Formatter(format or "%(levelname)s:%(name)s:%(message)s", datefmt, style))
+                handler.setFormatter(
+                    Formatter(format or "%(levelname)s:%(name)s:%(message)s", datefmt, style)
+                )
             _root.addHandler(handler)
     if level is not None:
         _root.setLevel(level)
@@ -271,13 +286,24 @@ def disable(level: int = CRITICAL) -> None:
 
 
 REPLACED: dict[str, Any] = {
-    **{name: value for name, value in _LEVELS.items()},
+    **_LEVELS,
     **{
         item.__name__: item
-        for item in (basicConfig, disable, getLevelName, getLogger, Formatter, Handler, Logger, NullHandler, StreamHandler)
+        for item in (
+            basicConfig,
+            disable,
+            getLevelName,
+            getLogger,
+            Formatter,
+            Handler,
+            Logger,
+            NullHandler,
+            StreamHandler,
+        )
     },
     **{
-        name: getattr(_root, name) for name in "critical debug error exception fatal info log warn warning".split()
+        name: getattr(_root, name)
+        for name in "critical debug error exception fatal info log warn warning".split()
     },
     "root": _root,
 }

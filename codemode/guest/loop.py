@@ -12,7 +12,6 @@ import heapq
 import sys
 import time
 from collections.abc import Coroutine, Generator
-from contextvars import Context
 from typing import Any
 
 from codemode import wire
@@ -23,9 +22,9 @@ from codemode.guest.tools import Calls, ToolCallError, outcome
 _without_ssl = "ssl" not in sys.modules
 if _without_ssl:
     sys.modules["ssl"] = None  # type: ignore[assignment]
-import asyncio
-from asyncio import events
-from asyncio.tasks import _enter_task, _leave_task  # type: ignore[attr-defined]
+import asyncio  # noqa: E402
+from asyncio import events  # noqa: E402
+from asyncio.tasks import _enter_task, _leave_task  # noqa: E402
 
 if _without_ssl:
     del sys.modules["ssl"]
@@ -58,7 +57,9 @@ class PendingCall(asyncio.Future[Any]):
 
     def __await__(self) -> Generator[Any, None, Any]:
         if self._awaited:
-            raise RuntimeError(f"this call of {self._tool.name} was awaited before; keep its value in a variable")
+            raise RuntimeError(
+                f"this call of {self._tool.name} was awaited before; keep its value in a variable"
+            )
         self._awaited = True
         return super().__await__()
 
@@ -137,13 +138,16 @@ class Loop(asyncio.BaseEventLoop):
         """
         events._set_running_loop(self)
         hooks = sys.get_asyncgen_hooks()
-        sys.set_asyncgen_hooks(firstiter=self._asyncgen_firstiter_hook, finalizer=self._asyncgen_finalizer_hook)
+        sys.set_asyncgen_hooks(
+            firstiter=self._asyncgen_firstiter_hook,  # type: ignore[attr-defined]
+            finalizer=self._asyncgen_finalizer_hook,  # type: ignore[attr-defined]
+        )
         try:
             task = super().create_task(main)
             try:
                 self._run_until(task)
                 result = task.result()
-                while any(not call.done() and not call._callbacks for call in self._sent):  # type: ignore[attr-defined]
+                while any(not call.done() and not call._callbacks for call in self._sent):
                     self._run_once()
                 self._complain()
                 return result
@@ -223,7 +227,7 @@ class Loop(asyncio.BaseEventLoop):
         """Cancel what still runs and let it clean up."""
         waiting = [task for task in asyncio.all_tasks(self) if not task.done()]
         for call in list(self._pending.values()):
-            if not call._callbacks:  # type: ignore[attr-defined]
+            if not call._callbacks:
                 call.cancel()
         for task in waiting:
             task.cancel()
@@ -233,7 +237,9 @@ class Loop(asyncio.BaseEventLoop):
                 self._run_until(asyncio.gather(*waiting, return_exceptions=True))
             generators = list(self._asyncgens)  # type: ignore[attr-defined]
             if generators:
-                self._run_until(asyncio.gather(*[each.aclose() for each in generators], return_exceptions=True))
+                self._run_until(
+                    asyncio.gather(*[each.aclose() for each in generators], return_exceptions=True)
+                )
 
     # What the base class expects of a loop with a selector.
 
@@ -246,13 +252,10 @@ class Loop(asyncio.BaseEventLoop):
     def get_debug(self) -> bool:
         return False
 
-    def call_soon_threadsafe(self, callback: Any, *args: Any, context: Context | None = None) -> Any:
-        return self.call_soon(callback, *args, context=context)
-
 
 def _is_unread(future: asyncio.Future[Any]) -> bool:
     """Whether a future has failed and nobody has asked for its outcome."""
-    return bool(future._log_traceback)  # type: ignore[attr-defined]
+    return bool(future._log_traceback)
 
 
 def _keep_quiet(loop: object, context: object) -> None:
@@ -261,5 +264,3 @@ def _keep_quiet(loop: object, context: object) -> None:
 
 async def _wait(future: asyncio.Future[Any]) -> Any:
     return await future
-
-

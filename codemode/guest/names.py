@@ -21,18 +21,18 @@ __all__ = [
     "DEFINABLE",
     "DENIED",
     "FORMATTERS",
+    "FORMAT_HOOK",
     "GUARDED",
     "MARK",
     "METHODS",
     "OWN",
+    "OWN_HOOK",
     "PLAIN",
     "READ_HOOK",
-    "OWN_HOOK",
-    "FORMAT_HOOK",
-    "TYPE_HOOK",
     "STORABLE",
     "SUPER_GUARDED",
     "SUPER_PLAIN",
+    "TYPE_HOOK",
     "attribute_kind",
     "is_dunder",
     "is_sunder",
@@ -65,9 +65,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_BINARY = (
-    "add sub mul truediv floordiv mod divmod pow lshift rshift and or xor matmul".split()
-)
+_BINARY = "add sub mul truediv floordiv mod divmod pow lshift rshift and or xor matmul".split()
 _IN_PLACE = frozenset(f"__i{word}__" for word in _BINARY if word != "divmod")
 
 # Methods that compute and change nothing: as harmless as the operator they stand for.
@@ -194,9 +192,9 @@ DEFINABLE = (
 )
 """Methods that a class body may define with `def`."""
 
-ASSIGNABLE_IN_CLASS = (_OPERATORS | _IN_PLACE | _words("__slots__ __match_args__ __doc__ __init__ __setitem__")) - {
-    "__post_init__"
-}
+ASSIGNABLE_IN_CLASS = (
+    _OPERATORS | _IN_PLACE | _words("__slots__ __match_args__ __doc__ __init__ __setitem__")
+) - {"__post_init__"}
 """What a class body may also bind by an assignment (`__radd__ = __add__`, `__hash__ = None`)."""
 
 ASSIGNABLE_BY_REFERENCE = _words("__getattr__ __setattr__ __delattr__ __copy__ __deepcopy__ __delitem__")

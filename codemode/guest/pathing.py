@@ -33,7 +33,9 @@ def relpath(path: Any, start: Any = ".") -> str:
 
 def _no_files(name: str) -> Callable[..., NoReturn]:
     def refuse(*args: object, **kwargs: object) -> NoReturn:
-        raise RuntimeError(f"{name}() is not available: there are no files here; use a tool that reads or writes them")
+        raise RuntimeError(
+            f"{name}() is not available: there are no files here; use a tool that reads or writes them"
+        )
 
     refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
     return refuse
@@ -126,6 +128,6 @@ def available_timezones() -> set[str]:
 
 _read_zones()
 zoneinfo.reset_tzpath(to=())
-zoneinfo._common.load_tzdata = _load_zone  # type: ignore[attr-defined]
+zoneinfo._common.load_tzdata = _load_zone  # type: ignore[assignment]
 
 ZONEINFO: dict[str, Any] = {"available_timezones": available_timezones}

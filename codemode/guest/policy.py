@@ -13,20 +13,30 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from string import Formatter
 from typing import Any, NamedTuple
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from codemode.guest import names
 from codemode.guest.names import DENIED, GUARDED, OWN, PLAIN, attribute_kind, is_dunder, is_sunder, why_denied
+from codemode.guest.rewrites import (
+    after_docstring,
+    checked_name,
+    hook,
+    is_bare_super,
+    mark_check,
+    template_is_plain,
+)
+from codemode.guest.scopes import Scope, parameters, receiver_of
 
-__all__ = ["MAX_NESTED_COMPREHENSIONS", "Policy", "Refusal", "template_is_plain"]
+__all__ = ["MAX_NESTED_COMPREHENSIONS", "Policy", "Refusal"]
 
 MAX_NESTED_COMPREHENSIONS = 16
 """CPython 3.12 and 3.13 crash while compiling some 90 of them, one inside the other."""
 
-_MODULE_DUNDERS = frozenset({"__all__", "__author__", "__copyright__", "__doc__", "__license__", "__version__"})
+_MODULE_DUNDERS = frozenset(
+    {"__all__", "__author__", "__copyright__", "__doc__", "__license__", "__version__"}
+)
 
 # Reviewed nodes that only carry others.
 _CARRIERS = """
@@ -46,33 +56,12 @@ class Refusal(NamedTuple):
     text: str
 
 
-class _Scope:
-    """A block of names: `module`, `class`, `function` or `comprehension`."""
-
-    __slots__ = ("_binds", "kind", "needs_check", "node", "parent", "receiver")
-
-    def __init__(self, kind: str, parent: _Scope | None, node: ast.AST | None = None, receiver: str = "") -> None:
-        self.kind = kind
-        self.parent = parent
-        self.node = node
-        self.receiver = receiver  # first parameter of a method
-        self.needs_check = False
-        self._binds: dict[str, int] | None = None
-
-    def binds(self) -> dict[str, int]:
-        """How often each name is bound in this function, nested blocks included."""
-        if self._binds is None:
-            self._binds = {}
-            if self.node is not None:
-                for name in _bound_names(self.node):
-                    self._binds[name] = self._binds.get(name, 0) + 1
-        return self._binds
-
-
 class Policy(RestrictingNodeTransformer):
     """Walks one tree. Afterwards `refusals` says what is wrong, and the other attributes what was seen."""
 
-    def __init__(self, source: str, exports: Callable[[str], Sequence[str] | None], given: Iterable[str]) -> None:
+    def __init__(
+        self, source: str, exports: Callable[[str], Sequence[str] | None], given: Iterable[str]
+    ) -> None:
         super().__init__()
         self._source = source
         self.refusals: list[Refusal] = []
@@ -89,7 +78,7 @@ class Policy(RestrictingNodeTransformer):
         self._type_calls: list[ast.Name] = []
         self._type_is_bound = False
         self._comprehensions = 0
-        self._scope = _Scope("module", None)
+        self._scope = Scope("module", None)
 
     def check(self, module: ast.Module) -> None:
         """Walk and rewrite the whole program."""
@@ -105,7 +94,10 @@ class Policy(RestrictingNodeTransformer):
                 function.id = names.TYPE_HOOK  # the same, without going through a class that is called
         if self._except_star:
             for node in self._split_stores:
-                self.error(node, "an attribute called `split` cannot be set in a program that uses `except*`; rename it")
+                self.error(
+                    node,
+                    "an attribute called `split` cannot be set in a program that uses `except*`; rename it",
+                )
         self.refusals.sort()
 
     # ------------------------------------------------------------------------------- the machinery
@@ -158,7 +150,7 @@ class Policy(RestrictingNodeTransformer):
             body[index] = self.visit(statement)
         return body
 
-    def _inside(self, scope: _Scope, nodes: Iterable[ast.AST | None]) -> None:
+    def _inside(self, scope: Scope, nodes: Iterable[ast.AST | None]) -> None:
         """Visit nodes that are mutated in place inside a scope of their own."""
         outer = self._scope
         self._scope = scope
@@ -179,7 +171,9 @@ class Policy(RestrictingNodeTransformer):
             if is_dunder(name):
                 at_module = self._scope.kind == "module" and name in _MODULE_DUNDERS
                 if not at_module and not (allow_magic_methods and name in names.DEFINABLE):
-                    self.error(node, f"the name `{name}` cannot be bound: {_why_unbindable(name, self._scope.kind)}")
+                    self.error(
+                        node, f"the name `{name}` cannot be bound: {_why_unbindable(name, self._scope.kind)}"
+                    )
             elif is_sunder(name) and not (self._scope.kind == "class" and attribute_kind(name) == PLAIN):
                 self.error(node, f"names of the form `{name}` are reserved; drop one of the underscores")
         elif name == "type":
@@ -210,7 +204,9 @@ class Policy(RestrictingNodeTransformer):
             return ast.copy_location(ast.Constant("__main__"), node)
         if name == "__debug__" or name in _MODULE_DUNDERS:
             return node
-        if self._scope.kind == "class" and (name in names.DEFINABLE or name in ("__qualname__", "__module__")):
+        if self._scope.kind == "class" and (
+            name in names.DEFINABLE or name in ("__qualname__", "__module__")
+        ):
             return node
         if name == "__file__":
             self.error(node, "`__file__`: a program here is no file; name the paths you mean")
@@ -265,20 +261,22 @@ class Policy(RestrictingNodeTransformer):
         if kind == OWN:
             if isinstance(node.value, ast.Name):
                 if not self._is_checked(node.value):
-                    node.value = _checked_name(self.visit(node.value))
-            elif not _is_bare_super(node.value):
-                node.value = _hook(names.OWN_HOOK, node.value, self.visit(node.value))
+                    node.value = checked_name(self.visit(node.value))
+            elif not is_bare_super(node.value):
+                node.value = hook(names.OWN_HOOK, node.value, self.visit(node.value))
             return node
         return self._guarded(node, stored)
 
     def _guarded(self, node: ast.Attribute, stored: bool) -> Any:
         name = node.attr
-        bare_super = _is_bare_super(node.value)
+        bare_super = is_bare_super(node.value)
         constant = node.value.value if isinstance(node.value, ast.Constant) else None
         node.value = self.visit(node.value)
         if stored:
             if name in names.METHODS or name in ("__class__", "__dict__"):
-                self.error(node, f"`.{name}` cannot be set or deleted on an object; define it in the class body")
+                self.error(
+                    node, f"`.{name}` cannot be set or deleted on an object; define it in the class body"
+                )
             return node
         if bare_super and name in names.SUPER_PLAIN:
             return node
@@ -286,12 +284,12 @@ class Policy(RestrictingNodeTransformer):
             if type(constant) is str and template_is_plain(constant):
                 return node
             if name == "format":
-                return _hook(names.FORMAT_HOOK, node, node.value)
-        return _hook(names.READ_HOOK, node, node.value, name)
+                return hook(names.FORMAT_HOOK, node, node.value)
+        return hook(names.READ_HOOK, node, node.value, name)
 
     def _is_checked(self, receiver: ast.Name) -> bool:
         """Whether the method checks this name when it is entered, so that its private attributes need no more."""
-        scope: _Scope | None = self._scope
+        scope: Scope | None = self._scope
         while scope is not None and scope.kind != "module":
             if scope.receiver == receiver.id and scope.binds()[receiver.id] == 1:
                 scope.needs_check = True
@@ -363,9 +361,13 @@ class Policy(RestrictingNodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> Any:
         function = node.func
-        if isinstance(function, ast.Name) and function.id == "type" and len(node.args) == 1 and not node.keywords:
-            if not isinstance(node.args[0], ast.Starred):
-                self._type_calls.append(function)
+        if (
+            isinstance(function, ast.Name)
+            and function.id == "type"
+            and len(node.args) == 1
+            and not node.keywords
+        ):
+            self._type_calls.append(function)
         return self._contents(node)
 
     # ------------------------------------------------------------------------ functions and classes
@@ -380,13 +382,13 @@ class Policy(RestrictingNodeTransformer):
             node.returns = self.visit(node.returns)
         self._type_parameters(node)
         self._arguments_outside(node.args)
-        scope = _Scope("function", outer, node, _receiver(node) if outer.kind == "class" else "")
+        scope = Scope("function", outer, node, receiver_of(node) if outer.kind == "class" else "")
         self._scope = scope
         self._arguments_inside(node.args)
         node.body = self._walk_body(node.body)
         self._scope = outer
         if scope.needs_check:
-            node.body.insert(_after_docstring(node.body), _mark_check(node, scope.receiver))
+            node.body.insert(after_docstring(node.body), mark_check(node, scope.receiver))
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
@@ -394,7 +396,7 @@ class Policy(RestrictingNodeTransformer):
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         self._arguments_outside(node.args)
         outer = self._scope
-        self._scope = _Scope("function", outer, node)
+        self._scope = Scope("function", outer, node)
         self._arguments_inside(node.args)
         node.body = self.visit(node.body)
         self._scope = outer
@@ -406,12 +408,12 @@ class Policy(RestrictingNodeTransformer):
         for index, default in enumerate(arguments.kw_defaults):
             if default is not None:
                 arguments.kw_defaults[index] = self.visit(default)
-        for argument in _parameters(arguments):
+        for argument in parameters(arguments):
             if argument.annotation is not None:
                 argument.annotation = self.visit(argument.annotation)
 
     def _arguments_inside(self, arguments: ast.arguments) -> None:
-        for argument in _parameters(arguments):
+        for argument in parameters(arguments):
             self.check_name(argument, argument.arg)
 
     def _type_parameters(self, node: Any) -> None:
@@ -444,7 +446,7 @@ class Policy(RestrictingNodeTransformer):
         self._each(node.bases)
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
-        self._scope = _Scope("class", outer, node)
+        self._scope = Scope("class", outer, node)
         node.body = self._walk_body(node.body)
         self._scope = outer
         return node
@@ -491,7 +493,9 @@ class Policy(RestrictingNodeTransformer):
         self.uses_await = True
         return self._contents(node)
 
-    visit_AsyncWith = visit_AsyncFor
+    def visit_AsyncWith(self, node: ast.AsyncWith) -> Any:
+        self.uses_await = True
+        return self._contents(node)
 
     def visit_Yield(self, node: ast.Yield | ast.YieldFrom) -> Any:
         if self._scope.kind == "module":
@@ -503,9 +507,11 @@ class Policy(RestrictingNodeTransformer):
     def visit_ListComp(self, node: Any) -> Any:
         self._comprehensions += 1
         if self._comprehensions == MAX_NESTED_COMPREHENSIONS + 1:
-            self.error(node, f"more than {MAX_NESTED_COMPREHENSIONS} comprehensions inside each other; use loops")
+            self.error(
+                node, f"more than {MAX_NESTED_COMPREHENSIONS} comprehensions inside each other; use loops"
+            )
         outer = self._scope
-        self._scope = _Scope("comprehension", outer, node)
+        self._scope = Scope("comprehension", outer, node)
         if self._comprehensions <= MAX_NESTED_COMPREHENSIONS:
             for generator in node.generators:
                 self.uses_await = self.uses_await or bool(generator.is_async)
@@ -622,115 +628,6 @@ def _why_unbindable(name: str, scope: str) -> str:
             return "define it with `def`"
         return "it has no meaning for a class here; use a name without the underscores"
     return "such names belong to Python; use one without the underscores"
-
-
-def _parameters(arguments: ast.arguments) -> list[ast.arg]:
-    found = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    if arguments.vararg is not None:
-        found.append(arguments.vararg)
-    if arguments.kwarg is not None:
-        found.append(arguments.kwarg)
-    return found
-
-
-def _receiver(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    """The first parameter of a function in a class body, unless it is a static method."""
-    for decorator in function.decorator_list:
-        if isinstance(decorator, ast.Name) and decorator.id == "staticmethod":
-            return ""
-    first = (function.args.posonlyargs or function.args.args)[:1]
-    return first[0].arg if first else ""
-
-
-def _bound_names(block: ast.AST) -> Iterable[str]:
-    """Every name that is bound somewhere inside a block, in nested ones too."""
-    for node in ast.walk(block):
-        if isinstance(node, ast.Name):
-            if not isinstance(node.ctx, ast.Load):
-                yield node.id
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            if node is not block:
-                yield node.name
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
-            if node.name is not None:
-                yield node.name
-        elif isinstance(node, ast.MatchMapping):
-            if node.rest is not None:
-                yield node.rest
-        elif isinstance(node, ast.Nonlocal | ast.Global):
-            yield from node.names
-        elif isinstance(node, ast.alias):
-            yield (node.asname or node.name).partition(".")[0]
-        elif type(node).__name__ in ("TypeVar", "ParamSpec", "TypeVarTuple"):
-            yield node.name  # type: ignore[attr-defined]
-
-
-def _after_docstring(body: list[ast.stmt]) -> int:
-    first = body[0]
-    return int(isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str)
-
-
-def _mark_check(function: ast.stmt, receiver: str) -> ast.stmt:
-    """`receiver.<mark>`: an AttributeError unless the program made the receiver's class."""
-    place = {
-        "lineno": function.lineno,
-        "col_offset": function.col_offset,
-        "end_lineno": function.lineno,
-        "end_col_offset": function.col_offset,
-    }
-    name = ast.Name(receiver, ast.Load(), **place)
-    return ast.Expr(ast.Attribute(name, names.MARK, ast.Load(), **place), **place)
-
-
-def _checked_name(name: ast.expr) -> ast.expr:
-    """`(name.<mark> and name)`: the same object, or an AttributeError. Much cheaper than a call."""
-    if not isinstance(name, ast.Name):
-        return name
-    mark = ast.copy_location(ast.Attribute(name, names.MARK, ast.Load()), name)
-    again = ast.copy_location(ast.Name(name.id, ast.Load()), name)
-    return ast.copy_location(ast.BoolOp(ast.And(), [mark, again]), name)
-
-
-def _is_bare_super(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "super"
-        and not node.args
-        and not node.keywords
-    )
-
-
-def _hook(hook: str, place: ast.expr, value: ast.expr, name: str | None = None) -> ast.Call:
-    """A call of one of the engine's guards, standing where the source has `place`."""
-    arguments: list[ast.expr] = [value]
-    if name is not None:
-        arguments.append(ast.copy_location(ast.Constant(name), place))
-    function = ast.copy_location(ast.Name(hook, ast.Load()), place)
-    return ast.copy_location(ast.Call(function, arguments, []), place)
-
-
-def template_is_plain(template: str, depth: int = 2) -> bool:
-    """Whether `str.format` may fill this template: no field walks to an attribute that is not plain.
-
-    A malformed template is plain too, for `str.format` refuses it by itself.
-    """
-    if "." not in template:
-        return True
-    try:
-        for _, field, spec, _ in Formatter().parse(template):
-            if field and "." in field:
-                # Steps are `.name` and `[key]`; a key may hold dots that are none, which only errs to the safe side.
-                for step in field.split(".")[1:]:
-                    if attribute_kind(step.partition("[")[0].strip()) != PLAIN:
-                        return False
-            if spec and depth and not template_is_plain(spec, depth - 1):
-                return False
-    except ValueError:
-        return True
-    return True
 
 
 def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ _OUT_OF_MEMORY: Final = wire.pack(
     )
 )
 
-_WARM_UP = '''
+_WARM_UP = """
 import json
 class Pair:
     def __init__(self, left, right=0):
@@ -55,13 +55,15 @@ try:
 except (ValueError, ToolCallError) as error:
     text = str(error)
 return json.loads(json.dumps(gather(rows)))
-'''
+"""
 
 
 def prepare() -> None:
     """Load and protect everything that programs may reach. Once, in the zygote, before the first fork."""
     imports.load()
-    sys.modules["__main__"] = types.ModuleType("__main__")  # dataclasses, enum and typing look a class's module up
+    sys.modules["__main__"] = types.ModuleType(
+        "__main__"
+    )  # dataclasses, enum and typing look a class's module up
     guard_class_methods()
     protect_classes()
     sys.unraisablehook = _ignore
@@ -108,7 +110,7 @@ def _serve(channel: Channel) -> None:
         if not isinstance(program, wire.Program):
             return
         streams_before = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = streams.stdout, streams.stderr  # type: ignore[assignment]
+        sys.stdout, sys.stderr = streams.stdout, streams.stderr
         this = run.Run(program, channel)
         run.begin(this)
         try:
@@ -150,7 +152,6 @@ def _end_of(this: run.Run) -> wire.Done | wire.Failed:
 
 def _execute(this: run.Run) -> tuple[Any, ...] | None:
     tools = this.program.tools
-    call = this.calls.wait
     names: dict[str, Any] = {
         "print": streams.print_,
         "__import__": imports.import_module,
@@ -159,12 +160,11 @@ def _execute(this: run.Run) -> tuple[Any, ...] | None:
     }
     table = guest_builtins(names)
     compiled = compile_program(this.program.source, given=table, exports=imports.exports)
-    if compiled.uses_await:
-        call = this.loop.call  # type: ignore[assignment]
-    table["tools"] = Tools(tools, call)
+    table["tools"] = Tools(tools, this.loop.call if compiled.uses_await else this.calls.wait)
     this.globals.update({"__name__": "__main__", "__doc__": None, "__builtins__": table})
     function = types.FunctionType(compiled.code, this.globals)
-    return this.loop.run_main(function()) if compiled.uses_await else function()  # type: ignore[no-any-return]
+    outcome: tuple[Any, ...] | None = this.loop.run_main(function()) if compiled.uses_await else function()
+    return outcome
 
 
 def _done(this: run.Run, outcome: tuple[Any, ...] | None) -> wire.Done | wire.Failed:
@@ -173,7 +173,9 @@ def _done(this: run.Run, outcome: tuple[Any, ...] | None) -> wire.Done | wire.Fa
     value = outcome[0]
     limits = this.program.limits
     if isinstance(value, PendingCall):
-        return wire.Failed("invalid-output", "result: a tool call that was not awaited; write `return await …`")
+        return wire.Failed(
+            "invalid-output", "result: a tool call that was not awaited; write `return await …`"
+        )
     size = 0
     if not is_heavier(value, limits.result_bytes):
         try:

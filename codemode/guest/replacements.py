@@ -25,7 +25,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
-from codemode.guest import annotations, classes, guards, report, run, streams
+from codemode.guest import classes, guards, hints, report, run, streams
 from codemode.guest.classes import stand_in
 from codemode.guest.frozen import refuse_frozen
 from codemode.guest.names import DENIED, FORMATTERS, METHODS, PLAIN, attribute_kind, is_dunder
@@ -50,7 +50,9 @@ def attrgetter(*names: str) -> Callable[[Any], Any]:
 
 def _require_plain(name: str) -> None:
     if attribute_kind(name) != PLAIN:
-        raise AttributeError(f"attribute {name[:80]!r} cannot be read this way; use a lambda: lambda x: x.{name[:80]}")
+        raise AttributeError(
+            f"attribute {name[:80]!r} cannot be read this way; use a lambda: lambda x: x.{name[:80]}"
+        )
 
 
 def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
@@ -99,15 +101,19 @@ def singledispatch(function: Callable[..., Any]) -> Any:
     register_class = dispatching.register
 
     def register(cls: Any, func: Any = None) -> Any:
-        if func is not None or isinstance(cls, type) or type(cls) in (types.UnionType, typing.get_origin(int | str)):
+        if (
+            func is not None
+            or isinstance(cls, type)
+            or type(cls) in (types.UnionType, typing.get_origin(int | str))
+        ):
             return register_class(cls, func)
         if typing.get_origin(cls) is not None:
             return register_class(cls, func)
         _require_function(cls)
-        hints = [hint for name, hint in cls.__annotations__.items() if name != "return"]
-        if not hints:
+        given = [hint for name, hint in cls.__annotations__.items() if name != "return"]
+        if not given:
             raise TypeError("register() needs a class: @f.register(int), or an annotated first parameter")
-        return register_class(annotations.resolve(hints[0]), cls)
+        return register_class(hints.resolve(given[0]), cls)
 
     dispatching.register = register
     return dispatching
@@ -137,7 +143,7 @@ def namedtuple(
     typename: str, field_names: Any, *, rename: bool = False, defaults: Iterable[Any] | None = None
 ) -> Any:
     """Return a new subclass of tuple with named fields."""
-    made = collections.namedtuple(typename, field_names, rename=rename, defaults=defaults)  # type: ignore[misc]
+    made = collections.namedtuple(typename, field_names, rename=rename, defaults=defaults)  # type: ignore[misc, arg-type]
     made.__module__ = "__main__"
     guards.adopt_class(made)
     return made
@@ -152,7 +158,9 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
     made: Any = dataclasses.dataclass(cls, **options)
     # A class pattern reads the attributes named here, unguarded.
     names = made.__dict__.get("__match_args__", ())
-    public = tuple(name for name in names if type(name) is str and attribute_kind(name) == PLAIN and name[0] != "_")
+    public = tuple(
+        name for name in names if type(name) is str and attribute_kind(name) == PLAIN and name[0] != "_"
+    )
     if len(public) != len(names):
         type.__setattr__(made, "__match_args__", public)
     if any(attribute_kind(field) != PLAIN for field in made.__dataclass_fields__):
@@ -189,7 +197,9 @@ def make_dataclass(
     members = dict(namespace or {})
     for name in members:
         if type(name) is not str or attribute_kind(name) != PLAIN or name[:1] == "_":
-            raise TypeError(f"namespace= may not hold {str(name)[:60]!r}; write a class statement with @dataclass")
+            raise TypeError(
+                f"namespace= may not hold {str(name)[:60]!r}; write a class statement with @dataclass"
+            )
     types_of: dict[str, Any] = {}
     for field in fields:
         name, annotation, *default = (field, typing.Any) if type(field) is str else tuple(field)
@@ -221,7 +231,7 @@ def _checked_field_attribute(self: Any, attribute: str, value: Any) -> None:
     object.__setattr__(self, attribute, value)
 
 
-dataclasses.Field.__setattr__ = _checked_field_attribute  # type: ignore[method-assign, assignment]
+dataclasses.Field.__setattr__ = _checked_field_attribute  # type: ignore[method-assign]
 
 _create_enum = enum.EnumMeta._create_  # type: ignore[attr-defined]
 
@@ -348,13 +358,17 @@ def print_exc(limit: Any = None, file: Any = None, chain: bool = True) -> None:
     streams.print_(format_exc(limit, chain), end="", file=file)
 
 
-def format_exception(exc: Any, /, value: Any = None, tb: Any = None, limit: Any = None, chain: bool = True) -> list[str]:
+def format_exception(
+    exc: Any, /, value: Any = None, tb: Any = None, limit: Any = None, chain: bool = True
+) -> list[str]:
     """Return the traceback of an exception, as lines."""
     error = exc if isinstance(exc, BaseException) else value
     return report.text(error, _lines(), chain).splitlines(keepends=True)
 
 
-def print_exception(exc: Any, /, value: Any = None, tb: Any = None, limit: Any = None, file: Any = None) -> None:
+def print_exception(
+    exc: Any, /, value: Any = None, tb: Any = None, limit: Any = None, file: Any = None
+) -> None:
     """Print the traceback of an exception."""
     streams.print_("".join(format_exception(exc, value)), end="", file=file)
 
@@ -431,5 +445,5 @@ REPLACED: dict[str, dict[str, Any]] = {
             "FunctionType GeneratorType LambdaType ModuleType NotImplementedType TracebackType UnionType"
         ).split()
     },
-    "typing": {"get_origin": get_origin, "get_type_hints": annotations.get_type_hints},
+    "typing": {"get_origin": get_origin, "get_type_hints": hints.get_type_hints},
 }

@@ -63,7 +63,10 @@ def text(error: BaseException, lines: Sequence[str], chain: bool = True) -> str:
         current = links[-1][0]
         following, relation = _cause_of(current), "The above exception was the direct cause of this one:"
         if following is None and not _suppress_of(current):
-            following, relation = _context_of(current), "While the above exception was being handled, this one came:"
+            following, relation = (
+                _context_of(current),
+                "While the above exception was being handled, this one came:",
+            )
         if following is None or id(following) in seen:
             break
         if len(links) == _MAX_LINKS:
@@ -221,7 +224,9 @@ def _pointed(line: str, column: int, end: int) -> str:
 def refused(error: Refused, lines: Sequence[str], limit: int) -> str:
     """Return the report of everything that a program says and may not."""
     count = len(error.refusals)
-    parts = [f"The program was not started: {count} thing{'s' if count > 1 else ''} in it cannot be used here.\n"]
+    parts = [
+        f"The program was not started: {count} thing{'s' if count > 1 else ''} in it cannot be used here.\n"
+    ]
     for refusal in error.refusals[:50]:
         if refusal.line:
             parts.append(f"  line {refusal.line}: {refusal.text}\n    {_line(refusal.line, lines).strip()}\n")

@@ -84,7 +84,9 @@ for _class in (Stream, NoInput):
     _class.__module__ = "builtins"
 
 
-def print_(*objects: object, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False) -> None:
+def print_(
+    *objects: object, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
+) -> None:
     """Print the objects to the run's log, or to `file`."""
     if sep is None:
         sep = " "
@@ -93,7 +95,9 @@ def print_(*objects: object, sep: str | None = " ", end: str | None = "\n", file
     if not isinstance(sep, str) or not isinstance(end, str):
         raise TypeError("sep and end must be None or strings")
     # One write for one print, and an exact str whatever the parts are.
-    text = "".join(("", str.__str__(sep).join([str.__str__(str(item)) for item in objects]), str.__str__(end)))
+    text = "".join(
+        ("", str.__str__(sep).join([str.__str__(str(item)) for item in objects]), str.__str__(end))
+    )
     (stdout if file is None else file).write(text)
 
 

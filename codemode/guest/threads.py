@@ -68,7 +68,9 @@ class Executor:
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         return Future(fn, args, kwargs)
 
-    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: Any = None, chunksize: int = 1) -> Any:
+    def map(
+        self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: Any = None, chunksize: int = 1
+    ) -> Any:
         futures = [self.submit(fn, *args) for args in zip(*iterables, strict=False)]
         return (future.result() for future in futures)
 
@@ -91,7 +93,9 @@ def as_completed(fs: Iterable[Any], timeout: float | None = None) -> Iterator[An
     return iter(list(fs))
 
 
-def wait(fs: Iterable[Any], timeout: float | None = None, return_when: str = "ALL_COMPLETED") -> tuple[set[Any], set[Any]]:
+def wait(
+    fs: Iterable[Any], timeout: float | None = None, return_when: str = "ALL_COMPLETED"
+) -> tuple[set[Any], set[Any]]:
     """Return the futures as (done, not done); all are done."""
     return set(fs), set()
 

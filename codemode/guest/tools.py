@@ -28,7 +28,7 @@ class ToolCallError(Exception):
         self.code = code
 
     @property
-    def toolName(self) -> str:  # noqa: N802  (the same under the name that it has on the wire)
+    def toolName(self) -> str:
         return self.tool_name
 
 
@@ -107,7 +107,9 @@ class Tools:
 
     __slots__ = ("_table",)
 
-    def __init__(self, tools: Sequence[wire.ToolName], call: Callable[[wire.ToolName, dict[str, Any]], Any]) -> None:
+    def __init__(
+        self, tools: Sequence[wire.ToolName], call: Callable[[wire.ToolName, dict[str, Any]], Any]
+    ) -> None:
         self._table = {tool.name: Tool(tool, call) for tool in tools}
 
     def __getattr__(self, name: str) -> Tool:
@@ -168,8 +170,12 @@ def _arguments(tool: wire.ToolName, positional: tuple[Any, ...], named: dict[str
         return dict(positional[0])
     if len(positional) > len(parameters):
         takes = f"{len(parameters)} positional argument{'' if len(parameters) == 1 else 's'}"
-        raise TypeError(f"{tool.name}() takes at most {takes}, got {len(positional)}; its signature: {tool.signature}")
-    for name in [name for name in named if name[-1:] == "_" and name not in parameters and name[:-1] in parameters]:
+        raise TypeError(
+            f"{tool.name}() takes at most {takes}, got {len(positional)}; its signature: {tool.signature}"
+        )
+    for name in [
+        name for name in named if name[-1:] == "_" and name not in parameters and name[:-1] in parameters
+    ]:
         if name[:-1] in named:
             raise _twice(tool, name[:-1])
         named[name[:-1]] = named.pop(name)

@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from running import Forge  # noqa: E402
+from running import Forge
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ for it, and answers with one JSON line: logs, end, calls, cancels. Nothing else 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -14,6 +15,7 @@ import signal
 import socket
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 sys.path[:0] = json.loads(os.environ["FORGE_PATH"])
@@ -61,7 +63,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         try:
             ours.close()
             resource.setrlimit(resource.RLIMIT_CPU, (request["cpu"], request["cpu"] + 1))
-            grown = request["memory"] + int(open("/proc/self/statm").read().split()[0]) * 4096
+            grown = request["memory"] + int(Path("/proc/self/statm").read_text().split()[0]) * 4096
             resource.setrlimit(resource.RLIMIT_AS, (grown, grown))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             sys.meta_path.clear()  # behind the process wall nothing can be imported any more
@@ -88,7 +90,9 @@ def _play(channel: socket.socket, request: dict[str, Any], out: dict[str, Any]) 
         if name in request["tools"]
     )
     limits = wire.GuestLimits(request["log_bytes"], request["result_bytes"], request["error_bytes"])
-    channel.sendall(wire.pack(wire.Program(request["source"].encode("utf-8", "replace").decode(), tools, limits)))
+    channel.sendall(
+        wire.pack(wire.Program(request["source"].encode("utf-8", "replace").decode(), tools, limits))
+    )
     reader = wire.FrameReader(1 << 28)
     waiting: list[tuple[float, int, Any]] = []
     end = time.monotonic() + request["wall"]
@@ -133,10 +137,8 @@ def _play(channel: socket.socket, request: dict[str, Any], out: dict[str, Any]) 
 
 
 def send(channel: socket.socket, frame: msgspec.Struct) -> None:
-    try:
+    with contextlib.suppress(ConnectionError):
         channel.sendall(wire.pack(frame))
-    except ConnectionError:
-        pass
 
 
 def main() -> None:

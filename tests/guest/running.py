@@ -49,8 +49,15 @@ class Forge:
     ) -> Ran:
         """Run a program in a guest of its own and return what came of it."""
         request = {
-            **{"source": source, "tools": tools, "cpu": cpu, "wall": wall, "memory": memory, "warm": warm},
-            **{"log_bytes": log_bytes, "result_bytes": result_bytes, "error_bytes": error_bytes},
+            "source": source,
+            "tools": tools,
+            "cpu": cpu,
+            "wall": wall,
+            "memory": memory,
+            "warm": warm,
+            "log_bytes": log_bytes,
+            "result_bytes": result_bytes,
+            "error_bytes": error_bytes,
         }
         process = self._started()
         assert process.stdin is not None

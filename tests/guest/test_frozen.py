@@ -1,10 +1,10 @@
 """What tools return: it reads like any dict or list, and nothing changes it."""
 
+
 from __future__ import annotations
 
 import pytest
 from running import Forge
-
 
 
 def test_a_value_reads_like_any_other(guest: Forge) -> None:

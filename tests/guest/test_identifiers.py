@@ -1,4 +1,5 @@
 """Every place of the syntax tree that holds a name, with hostile names in it; and the second look at the code."""
+# ruff: noqa: E501  (each program stands on one line)
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import pytest
 from codemode.guest.bytecode import UnguardedCode, check_code
 from codemode.guest.compiler import Refused, Unparsable, compile_program
 from codemode.guest.names import DENIED, GUARDED, OWN, PLAIN, attribute_kind
-from codemode.guest.policy import template_is_plain
+from codemode.guest.rewrites import template_is_plain
 
 # For each field of the grammar that holds identifiers: programs with `NAME` in that field.
 BINDINGS: dict[tuple[str, str], list[str]] = {

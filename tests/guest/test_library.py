@@ -1,4 +1,5 @@
 """The library of a program: what is there works, and holds nothing but what its list says."""
+# ruff: noqa: E501  (each program stands on one line)
 
 from __future__ import annotations
 

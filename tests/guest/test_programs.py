@@ -1,4 +1,5 @@
 """Ordinary programs, as models write them, and what they give. All run in one guest each."""
+# ruff: noqa: E501  (each program stands on one line)
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """What the reader of a failed program is told."""
+# ruff: noqa: E501  (each program stands on one line)
 
 from __future__ import annotations
 

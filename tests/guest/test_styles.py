@@ -1,4 +1,5 @@
 """Synchronous and asynchronous programs: how calls, tasks and their failures behave."""
+# ruff: noqa: E501  (each program stands on one line)
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ looked up in the program's globals, its builtins and the module typing.
 from __future__ import annotations
 
 import ast
+import inspect
 import operator
 import typing
 from functools import reduce
@@ -17,13 +18,15 @@ from codemode.guest import guards, run
 __all__ = ["get_type_hints", "resolve"]
 
 
-def get_type_hints(obj: Any, globalns: Any = None, localns: Any = None, include_extras: bool = False) -> dict[str, Any]:
+def get_type_hints(
+    obj: Any, globalns: Any = None, localns: Any = None, include_extras: bool = False
+) -> dict[str, Any]:
     """Return the annotations of a function or class of the program, bases included."""
     found: dict[str, Any] = {}
     if isinstance(obj, type):
         for base in reversed(type.__dict__["__mro__"].__get__(obj)):
             if guards.is_own_class(base):
-                found.update(base.__dict__.get("__annotations__", {}))
+                found.update(inspect.get_annotations(base))
     else:
         found.update(getattr(obj, "__annotations__", {}))
     hints = {name: resolve(hint) for name, hint in found.items()}
@@ -44,7 +47,13 @@ def resolve(annotation: Any) -> Any:
 
 def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.Constant):
-        return type(None) if node.value is None else resolve(node.value) if type(node.value) is str else node.value
+        return (
+            type(None)
+            if node.value is None
+            else resolve(node.value)
+            if type(node.value) is str
+            else node.value
+        )
     if isinstance(node, ast.Name):
         return _lookup(node.id)
     if isinstance(node, ast.Attribute):
