@@ -8,14 +8,14 @@ for a large value to be called in a thread.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from codemode import wire
 from codemode.values import JSON
 
-__all__ = ["MAX_CONTAINERS", "TooManyContainers", "count_containers", "decode"]
+__all__ = ["MAX_CONTAINERS", "Decoded", "TooManyContainers", "count_containers", "decode", "decode_frame"]
 
 MAX_CONTAINERS: Final = 500_000
 """Lists and dicts in one value, at about 150 bytes and a microsecond each."""
@@ -54,6 +54,29 @@ _LONG_CONTAINERS: Final = {0xDC: 3, 0xDD: 5, 0xDE: 3, 0xDF: 5}
 
 class TooManyContainers(Exception):
     """A value holds more than `MAX_CONTAINERS` lists and dicts."""
+
+
+class Decoded(NamedTuple):
+    """A frame, with the value in it; `UNSET` if it has none, or one larger than was asked for."""
+
+    frame: wire.FromGuest
+    value: JSON | UnsetType
+
+
+def decode_frame(body: bytes, max_value_bytes: int) -> Decoded:
+    """Decode a frame that a guest sent, and the value in it.
+
+    Raises `wire.WireError` if it is no frame, or its value no JSON value, and `TooManyContainers`.
+    """
+    frame = wire.from_guest(body)
+    raw: Raw | UnsetType = UNSET
+    if isinstance(frame, wire.Call):
+        raw = frame.arguments
+    elif isinstance(frame, wire.Done):
+        raw = frame.value
+    if raw is UNSET or len(memoryview(raw)) > max_value_bytes:
+        return Decoded(frame, UNSET)
+    return Decoded(frame, decode(raw))
 
 
 def decode(data: Raw) -> JSON:

@@ -5,8 +5,8 @@ This is the host's side of the protocol and its distrust. A guest may send, in a
 nothing that comes after the end is looked at. Sizes and numbers are measured here again, whatever the guest
 measured; text is never formatted, and values are checked before anyone sees them.
 
-A large value is not decoded here at once: the conversation then stands still, with the value in `heavy`, until
-`resume` brings what became of it.
+A large frame is not decoded here: the conversation then stands still, with the bytes in `heavy`, until `resume`
+brings what became of them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from codemode import wire
 from codemode.sandbox import ending
+from codemode.sandbox.bulk import Decoded
 from codemode.sandbox.ending import Ending
 from codemode.sandbox.interface import RunHandler
 from codemode.sandbox.limits import Limits
@@ -33,7 +34,7 @@ _OVERHEAD_BYTES = 64 * 1024
 """What a frame may have beyond the largest value in it."""
 
 _HEAVY_BYTES = 64 * 1024
-"""A value of more than this is decoded by whoever carries the bytes, away from the loop."""
+"""A frame of more than this is decoded by whoever carries the bytes, away from the loop."""
 
 # What a guest can know about its own end; every other kind is for the host to say.
 _CLAIMS: dict[str, RunErrorKind] = {
@@ -70,7 +71,7 @@ class Conversation:
         )
         self._open: dict[int, int] = {}  # the calls in flight: id, bytes of their arguments
         self._held = 0
-        self._waiting: wire.Call | wire.Done | None = None
+        self.heavy: bytes | None = None
         self._pieces: list[str] = []
         self._log_room = limits.log_bytes
         self.calls = 0
@@ -93,49 +94,38 @@ class Conversation:
         Returns whether there may be more to handle; call it again then, with no bytes, and after `resume` if
         there is something in `heavy`.
         """
-        if self.over or self._waiting is not None:
+        if self.over or self.heavy is not None:
             return False
         handled = 0
         try:
             for body in self._reader.feed(data):
-                self._handle(wire.from_guest(body))
                 handled += 1
-                if self.over or self._waiting is not None or handled == _FRAMES_PER_ROUND:
+                if len(body) > _HEAVY_BYTES:
+                    self.heavy = body
+                    break
+                self._handle(wire.from_guest(body))
+                if self.over or handled == _FRAMES_PER_ROUND:
                     break
         except WireError as error:
             self.stop(ending.protocol(str(error)))
         self.frames += handled
-        return not self.over and (handled == _FRAMES_PER_ROUND or self._waiting is not None)
+        return not self.over and (handled == _FRAMES_PER_ROUND or self.heavy is not None)
 
     @property
     def crowded(self) -> bool:
         """Whether no more calls are to be read for now."""
         return self._held > self._limits.result_bytes
 
-    @property
-    def heavy(self) -> Raw | None:
-        """The large value that is to be decoded before anything else is handled."""
-        frame = self._waiting
-        if frame is None:
-            return None
-        value = frame.arguments if isinstance(frame, wire.Call) else frame.value
-        return value if isinstance(value, Raw) else None
-
-    def resume(self, value: JSON | Ending) -> None:
-        """Go on with the decoded `heavy` value, or end the run because it could not be had."""
-        frame, self._waiting = self._waiting, None
-        if isinstance(value, Ending):
-            self.stop(value)
-        elif self.over or frame is None:
-            return
-        elif isinstance(frame, wire.Call):
+    def resume(self, decoded: Decoded | Ending) -> None:
+        """Go on with what `heavy` was, or end the run because it could not be decoded."""
+        self.heavy = None
+        if isinstance(decoded, Ending):
+            self.stop(decoded)
+        elif not self.over:
             try:
-                self._called(frame, value)
+                self._handle(decoded.frame, decoded.value)
             except WireError as error:
                 self.stop(ending.protocol(str(error)))
-        else:
-            self.result = value
-            self._finish(None)
 
     def stop(self, why: Ending) -> None:
         """End the run for this reason, unless it has ended already."""
@@ -162,44 +152,40 @@ class Conversation:
 
     # ------------------------------------------------------------------------------- frames
 
-    def _handle(self, frame: wire.FromGuest) -> None:
+    def _handle(self, frame: wire.FromGuest, value: JSON | UnsetType = UNSET) -> None:
+        """Act on one frame. `value` is the value in it, if that has been decoded already."""
         if isinstance(frame, wire.Call):
-            self._call(frame)
+            self._call(frame, value)
         elif isinstance(frame, wire.Log):
             self._log(frame.text)
         elif isinstance(frame, wire.Cancel):
             self._cancel(frame.id)
         elif isinstance(frame, wire.Done):
-            self._done(frame)
+            self._done(frame.value, value)
         else:
             self._failed(frame)
 
-    def _call(self, frame: wire.Call) -> None:
+    def _call(self, frame: wire.Call, arguments: JSON | UnsetType) -> None:
         if frame.id != self.calls + 1:
             raise WireError(f"call {frame.id} where call {self.calls + 1} was due")
         if self.calls == self._limits.max_calls:
             self.stop(ending.out_of_calls(self._limits))
             return
         self.calls += 1
-        length = len(memoryview(frame.arguments))
         known = frame.name in self._tools
+        length = len(memoryview(frame.arguments))
         if length > self._limits.result_bytes:
-            self.stop(
-                ending.arguments_too_large(frame.name if known else "an unknown tool", length, self._limits)
-            )
+            tool = frame.name if known else "an unknown tool"
+            self.stop(ending.arguments_too_large(tool, length, self._limits))
             return
-        self._open[frame.id] = length
-        self._held += length
-        if length > _HEAVY_BYTES:
-            self._waiting = frame
-        else:
-            self._called(frame, wire.decode_untrusted(frame.arguments))
-
-    def _called(self, frame: wire.Call, arguments: JSON) -> None:
+        if arguments is UNSET:
+            arguments = wire.decode_untrusted(frame.arguments)
         if type(arguments) is not FrozenDict:
             raise WireError("the arguments of a call are no object")
         call = _Call(self, frame.id, frame.name, arguments)
-        if frame.name in self._tools:
+        self._open[frame.id] = length
+        self._held += length
+        if known:
             self._handler.call(call)
         else:
             call.fail("there is no tool of that name in this run", "UNKNOWN_TOOL")
@@ -223,17 +209,15 @@ class Conversation:
         if not fits:
             self.stop(ending.printed_too_much(self._limits))
 
-    def _done(self, frame: wire.Done) -> None:
-        value = frame.value
-        if value is not UNSET:
-            length = len(memoryview(value))
+    def _done(self, raw: Raw | UnsetType, result: JSON | UnsetType) -> None:
+        if raw is not UNSET:
+            length = len(memoryview(raw))
             if length > self._limits.result_bytes:
                 self.stop(ending.result_too_large(length, self._limits))
                 return
-            if length > _HEAVY_BYTES:
-                self._waiting = frame
-                return
-            self.result = wire.decode_untrusted(value)
+            if result is UNSET:
+                result = wire.decode_untrusted(raw)
+        self.result = result
         self._finish(None)
 
     def _failed(self, frame: wire.Failed) -> None:
@@ -245,7 +229,7 @@ class Conversation:
     def _finish(self, why: Ending | None) -> None:
         self.over = True
         self.ending = why
-        self._waiting = None
+        self.heavy = None
         self._open.clear()
         self._held = 0
 

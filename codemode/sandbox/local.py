@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Self
 
 import trio
-from msgspec import Raw
 
 from codemode import wire
 from codemode.control import Layer
@@ -148,7 +147,7 @@ class LocalSandbox:
             if pool.is_empty(pair):
                 pool.refill(pair)
             with trio.move_on_at(started + limits.wall_seconds) as wall:
-                await self._listen(guest, conversation, room)
+                await self._listen(guest, conversation, room, limits)
             if wall.cancelled_caught:
                 conversation.stop(ending.out_of_wall(limits))
                 guest.kill()
@@ -178,7 +177,9 @@ class LocalSandbox:
             return Ending("abort", "the sandbox was closed while the program ran")
         return ending.from_status(guest.ended, limits, usage.max_memory_bytes, oom_seen=self._oom.happened())
 
-    async def _listen(self, guest: Guest, conversation: Conversation, room: trio.lowlevel.ParkingLot) -> None:
+    async def _listen(
+        self, guest: Guest, conversation: Conversation, room: trio.lowlevel.ParkingLot, limits: Limits
+    ) -> None:
         """Carry what the guest says into the conversation, until it is over or the guest is gone.
 
         Each round is a checkpoint and does a bounded amount of work, so that a guest that floods delays nobody.
@@ -199,23 +200,21 @@ class LocalSandbox:
                 if conversation.heavy is None:
                     await trio.lowlevel.checkpoint()
                 else:
-                    await self._decode(conversation.heavy, conversation)
+                    conversation.resume(await self._decode(conversation.heavy, limits))
             while conversation.crowded:
                 await room.park()
 
-    async def _decode(self, value: Raw, conversation: Conversation) -> None:
-        """Decode a large value in a thread, one at a time. Cancellation leaves the thread to end by itself: it
-        touches nothing but the value."""
+    async def _decode(self, body: bytes, limits: Limits) -> bulk.Decoded | Ending:
+        """Decode a large frame in a thread, one at a time. Cancellation leaves the thread to end by itself: it
+        touches nothing but the bytes."""
         try:
-            decoded = await trio.to_thread.run_sync(
-                bulk.decode, value, abandon_on_cancel=True, limiter=self._decoders
+            return await trio.to_thread.run_sync(
+                bulk.decode_frame, body, limits.result_bytes, abandon_on_cancel=True, limiter=self._decoders
             )
         except wire.WireError as error:
-            conversation.resume(ending.protocol(str(error)))
+            return ending.protocol(str(error))
         except bulk.TooManyContainers:
-            conversation.resume(ending.too_many_containers(bulk.MAX_CONTAINERS))
-        else:
-            conversation.resume(decoded)
+            return ending.too_many_containers(bulk.MAX_CONTAINERS)
 
     async def _bury(self, guest: Guest, zygote: Zygote) -> None:
         """Kill a guest, wait until it is reaped, give back its descriptors. Cancellation waits for that."""

@@ -31,7 +31,7 @@ def feed(conversation: Conversation, data: bytes) -> None:
         data = b""
         if conversation.heavy is not None:
             try:
-                conversation.resume(bulk.decode(conversation.heavy))
+                conversation.resume(bulk.decode_frame(conversation.heavy, 10**9))
             except bulk.TooManyContainers:
                 conversation.resume(too_many_containers(bulk.MAX_CONTAINERS))
 
