@@ -13,6 +13,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import gc
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -72,14 +73,22 @@ def compile_program(
     `given` are the names that are there before it starts; `exports` tells the names of a module for
     `from module import *`. Raises `Unparsable` or `Refused`.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a SyntaxWarning is no concern of the run
+    # Nothing here is garbage until it is done, and a SyntaxWarning is no concern of the run.
+    collecting = gc.isenabled()
+    gc.disable()
+    filters = warnings.filters[:]
+    warnings.simplefilter("ignore")
+    try:
         tree = _parse(source)
         policy = Policy(source, exports, given)
         _walk(policy, tree)
         if policy.refusals:
             raise Refused(policy.refusals)
         code = _compile(_wrap(tree, policy), policy.future_annotations)
+    finally:
+        warnings.filters[:] = filters  # type: ignore[index]
+        if collecting:
+            gc.enable()
     try:
         check_code(code)
     except UnguardedCode as finding:
@@ -138,8 +147,9 @@ def _wrap(tree: ast.Module, policy: Policy) -> ast.Module:
         value = ast.copy_location(ast.Tuple([last.value, ast.Constant(None)], ast.Load()), last)
         ast.fix_missing_locations(value)
         body[-1] = ast.copy_location(ast.Return(value), last)
-    if shared:
+    if shared and policy.annotates_variables:
         _Plain(shared).visit_block(body)
+    if shared:
         body.insert(0, ast.Global(sorted(shared), lineno=1, col_offset=0, end_lineno=1, end_col_offset=0))
     kind = "async def" if policy.uses_await else "def"
     wrapper = ast.parse(f"{kind} wrapper(): pass")

@@ -156,9 +156,8 @@ _KINDS: dict[str, int] = {
 
 def attribute_kind(name: str) -> int:
     """Return what kind of attribute name this is: `PLAIN`, `OWN`, `GUARDED` or `DENIED`."""
-    kind = _KINDS.get(name)
-    if kind is not None:
-        return kind
+    if name in _KINDS:
+        return _KINDS[name]
     if name[:1] == "_":
         return DENIED if is_dunder(name) or is_sunder(name) or name.startswith("_abc_") else OWN
     return DENIED if name[:1] == "<" else PLAIN

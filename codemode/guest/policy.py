@@ -68,6 +68,7 @@ class Policy(RestrictingNodeTransformer):
         self.uses_await = False
         self.future_annotations = False
         self.global_names: set[str] = set()
+        self.annotates_variables = False
         self._exports = exports
         self._given = frozenset(given)
         self._bound: set[str] = set()
@@ -110,24 +111,34 @@ class Policy(RestrictingNodeTransformer):
     def not_allowed(self, node: ast.AST) -> None:
         self.error(node, f"`{type(node).__name__}` is syntax that programs cannot use here")
 
-    def visit(self, node: ast.AST) -> Any:  # Any: a handler may return a node, several, or none
-        handler = _handlers.get(node.__class__)
-        if handler is None:
-            fields = _fields.get(node.__class__)
-            if fields is None:
-                self.not_allowed(node)
+    def visit(self, node: ast.AST) -> Any:  # Any: a handler may return another node
+        # The order is that of frequency: most nodes of a program are names and constants.
+        kind = node.__class__
+        if kind is ast.Name:
+            if node.ctx.__class__ is ast.Load and node.id[:2] != "__":  # type: ignore[attr-defined]
                 return node
-        else:
+            return self.visit_Name(node)  # type: ignore[arg-type]
+        if kind is ast.Constant:
+            return node
+        handler = _handlers.get(kind)
+        if handler is not None:
             return handler(self, node)
-        # The body of `_contents`, here once more because this is the hot path.
+        fields = _fields.get(kind)
+        if fields is None:
+            self.not_allowed(node)
+            return node
         for field in fields:
             value = getattr(node, field)
             if value.__class__ is list:
                 for index, item in enumerate(value):
-                    if item is not None and item.__class__ is not str:
-                        value[index] = self.visit(item)
+                    if item is not None:
+                        made = self.visit(item)
+                        if made is not item:
+                            value[index] = made
             elif value is not None:
-                setattr(node, field, self.visit(value))
+                made = self.visit(value)
+                if made is not value:
+                    setattr(node, field, made)
         return node
 
     def _contents(self, node: ast.AST) -> Any:
@@ -135,12 +146,7 @@ class Policy(RestrictingNodeTransformer):
         for field in _fields[node.__class__]:
             value = getattr(node, field)
             if value.__class__ is list:
-                if value and isinstance(value[0], ast.stmt):
-                    setattr(node, field, self._walk_body(value))
-                    continue
-                for index, item in enumerate(value):
-                    if item is not None:
-                        value[index] = self.visit(item)
+                self._each(value)
             elif value is not None:
                 setattr(node, field, self.visit(value))
         return node
@@ -149,17 +155,6 @@ class Policy(RestrictingNodeTransformer):
         for index, statement in enumerate(body):
             body[index] = self.visit(statement)
         return body
-
-    def _inside(self, scope: Scope, nodes: Iterable[ast.AST | None]) -> None:
-        """Visit nodes that are mutated in place inside a scope of their own."""
-        outer = self._scope
-        self._scope = scope
-        try:
-            for node in nodes:
-                if node is not None:
-                    self.visit(node)
-        finally:
-            self._scope = outer
 
     # -------------------------------------------------------------------------------------- names
 
@@ -183,11 +178,13 @@ class Policy(RestrictingNodeTransformer):
         self._note(name)
 
     def _note(self, name: str) -> None:
-        kind = self._scope.kind
-        if kind == "module":
+        scope = self._scope
+        if scope.kind == "module":
             self._bound.add(name)
-        elif kind == "class":
+            return
+        if scope.kind == "class":
             self._bound_in_classes.add(name)
+        scope.note_bound(name)
 
     def visit_Name(self, node: ast.Name) -> Any:
         name = node.id
@@ -246,7 +243,10 @@ class Policy(RestrictingNodeTransformer):
         kind = attribute_kind(name)
         stored = node.ctx.__class__ is not ast.Load
         if kind == PLAIN:
-            node.value = self.visit(node.value)
+            value = node.value
+            made = self.visit(value)
+            if made is not value:
+                node.value = made
             if stored:
                 if name[0] == "_" and is_dunder(name) and name not in names.STORABLE:
                     self.error(node, f"`.{name}` cannot be set on an object; define it in the class body")
@@ -260,8 +260,11 @@ class Policy(RestrictingNodeTransformer):
             return node
         if kind == OWN:
             if isinstance(node.value, ast.Name):
-                if not self._is_checked(node.value):
+                method = self._scope.method_of(node.value.id)
+                if method is None:
                     node.value = checked_name(self.visit(node.value))
+                else:
+                    method.uses.append(node)  # decided when the whole method has been seen
             elif not is_bare_super(node.value):
                 node.value = hook(names.OWN_HOOK, node.value, self.visit(node.value))
             return node
@@ -286,18 +289,6 @@ class Policy(RestrictingNodeTransformer):
             if name == "format":
                 return hook(names.FORMAT_HOOK, node, node.value)
         return hook(names.READ_HOOK, node, node.value, name)
-
-    def _is_checked(self, receiver: ast.Name) -> bool:
-        """Whether the method checks this name when it is entered, so that its private attributes need no more."""
-        scope: Scope | None = self._scope
-        while scope is not None and scope.kind != "module":
-            if scope.receiver == receiver.id and scope.binds()[receiver.id] == 1:
-                scope.needs_check = True
-                return True
-            if scope.kind == "class" or receiver.id in scope.binds():
-                return False
-            scope = scope.parent
-        return False
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         target = node.target
@@ -327,6 +318,7 @@ class Policy(RestrictingNodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        self.annotates_variables = self.annotates_variables or self._scope.kind == "module"
         node.annotation = self.visit(node.annotation)
         if node.value is not None:
             node.value = self.visit(node.value)
@@ -361,14 +353,24 @@ class Policy(RestrictingNodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> Any:
         function = node.func
+        made = self.visit(function)
+        if made is not function:
+            node.func = made
+        arguments = node.args
+        for index, argument in enumerate(arguments):
+            made = self.visit(argument)
+            if made is not argument:
+                arguments[index] = made
+        for keyword in node.keywords:
+            keyword.value = self.visit(keyword.value)
         if (
             isinstance(function, ast.Name)
             and function.id == "type"
-            and len(node.args) == 1
+            and len(arguments) == 1
             and not node.keywords
         ):
             self._type_calls.append(function)
-        return self._contents(node)
+        return node
 
     # ------------------------------------------------------------------------ functions and classes
 
@@ -382,12 +384,17 @@ class Policy(RestrictingNodeTransformer):
             node.returns = self.visit(node.returns)
         self._type_parameters(node)
         self._arguments_outside(node.args)
-        scope = Scope("function", outer, node, receiver_of(node) if outer.kind == "class" else "")
+        scope = Scope("function", outer)
         self._scope = scope
         self._arguments_inside(node.args)
+        if outer.kind == "class":
+            scope.receiver = receiver_of(node)
         node.body = self._walk_body(node.body)
         self._scope = outer
-        if scope.needs_check:
+        if scope.rebound:
+            for use in scope.uses:
+                use.value = checked_name(use.value)
+        elif scope.uses:
             node.body.insert(after_docstring(node.body), mark_check(node, scope.receiver))
         return node
 
@@ -396,7 +403,7 @@ class Policy(RestrictingNodeTransformer):
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         self._arguments_outside(node.args)
         outer = self._scope
-        self._scope = Scope("function", outer, node)
+        self._scope = Scope("function", outer)
         self._arguments_inside(node.args)
         node.body = self.visit(node.body)
         self._scope = outer
@@ -446,7 +453,7 @@ class Policy(RestrictingNodeTransformer):
         self._each(node.bases)
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
-        self._scope = Scope("class", outer, node)
+        self._scope = Scope("class", outer)
         node.body = self._walk_body(node.body)
         self._scope = outer
         return node
@@ -511,7 +518,7 @@ class Policy(RestrictingNodeTransformer):
                 node, f"more than {MAX_NESTED_COMPREHENSIONS} comprehensions inside each other; use loops"
             )
         outer = self._scope
-        self._scope = Scope("comprehension", outer, node)
+        self._scope = Scope("comprehension", outer)
         if self._comprehensions <= MAX_NESTED_COMPREHENSIONS:
             for generator in node.generators:
                 self.uses_await = self.uses_await or bool(generator.is_async)

@@ -1,42 +1,50 @@
-"""Blocks of names: which kind of block it is, and what is bound inside it.
+"""Blocks of names: which kind of block it is, and whether a method's receiver stays what it was.
 
-Read from the syntax tree; nothing here refuses or rewrites.
+Filled while the policy walks; nothing here refuses or rewrites.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
 __all__ = ["Scope", "parameters", "receiver_of"]
 
 
 class Scope:
-    """A block of names: `module`, `class`, `function` or `comprehension`."""
+    """A block: `module`, `class`, `function` or `comprehension`."""
 
-    __slots__ = ("_binds", "kind", "needs_check", "node", "parent", "receiver")
+    __slots__ = ("kind", "parent", "rebound", "receiver", "uses")
 
-    def __init__(
-        self, kind: str, parent: Scope | None, node: ast.AST | None = None, receiver: str = ""
-    ) -> None:
+    def __init__(self, kind: str, parent: Scope | None) -> None:
         self.kind = kind
         self.parent = parent
-        self.node = node
-        self.receiver = receiver  # first parameter of a method
-        self.needs_check = False
-        self._binds: dict[str, int] | None = None
+        self.receiver = ""
+        """The first parameter of a method."""
+        self.rebound = False
+        """Whether that name is bound again, in the method or in a block inside it."""
+        self.uses: list[ast.Attribute] = []
+        """Private attributes of the receiver."""
 
-    def binds(self) -> dict[str, int]:
-        """How often each name is bound in this function, nested blocks included."""
-        if self._binds is None:
-            self._binds = {}
-            if self.node is not None:
-                for name in _bound_names(self.node):
-                    self._binds[name] = self._binds.get(name, 0) + 1
-        return self._binds
+    def method_of(self, name: str) -> Scope | None:
+        """Return the method around here of which `name` is the receiver, if there is one."""
+        scope: Scope | None = self
+        while scope is not None and scope.kind != "class":
+            if scope.receiver == name:
+                return scope
+            scope = scope.parent
+        return None
+
+    def note_bound(self, name: str) -> None:
+        """A name is bound in this block."""
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.receiver == name:
+                scope.rebound = True
+            scope = scope.parent
 
 
 def parameters(arguments: ast.arguments) -> list[ast.arg]:
+    """Return all parameters of a function."""
     found = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     if arguments.vararg is not None:
         found.append(arguments.vararg)
@@ -46,34 +54,9 @@ def parameters(arguments: ast.arguments) -> list[ast.arg]:
 
 
 def receiver_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    """The first parameter of a function in a class body, unless it is a static method."""
+    """Return the first parameter of a function in a class body, unless it is a static method."""
     for decorator in function.decorator_list:
         if isinstance(decorator, ast.Name) and decorator.id == "staticmethod":
             return ""
     first = (function.args.posonlyargs or function.args.args)[:1]
     return first[0].arg if first else ""
-
-
-def _bound_names(block: ast.AST) -> Iterable[str]:
-    """Every name that is bound somewhere inside a block, in nested ones too."""
-    for node in ast.walk(block):
-        if isinstance(node, ast.Name):
-            if not isinstance(node.ctx, ast.Load):
-                yield node.id
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            if node is not block:
-                yield node.name
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
-            if node.name is not None:
-                yield node.name
-        elif isinstance(node, ast.MatchMapping):
-            if node.rest is not None:
-                yield node.rest
-        elif isinstance(node, ast.Nonlocal | ast.Global):
-            yield from node.names
-        elif isinstance(node, ast.alias):
-            yield (node.asname or node.name).partition(".")[0]
-        elif type(node).__name__ in ("TypeVar", "ParamSpec", "TypeVarTuple"):
-            yield node.name  # type: ignore[attr-defined]

@@ -15,10 +15,16 @@ import signal
 import socket
 import sys
 import time
+import types
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = json.loads(os.environ["FORGE_PATH"])
+PATH = json.loads(os.environ["FORGE_PATH"])
+sys.path[:0] = PATH
+# As in the real zygote, the package's own `__init__`, which is the host's, is not run.
+package = types.ModuleType("codemode")
+package.__path__ = [str(Path(PATH[0]) / "codemode")]
+sys.modules["codemode"] = package
 
 import msgspec  # noqa: E402
 
