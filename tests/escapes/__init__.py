@@ -1,0 +1,1 @@
+"""Programs that try to break out, and the command that runs them; see `__main__.py`."""
