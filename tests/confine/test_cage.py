@@ -193,6 +193,8 @@ async def test_the_kernel_says_the_same_of_a_waiting_guest(bare: LocalSandbox) -
         "Max msgqueue size",
     ):
         assert limits[name] == ["0", "0"], name
+    niceness = int(text(f"/proc/{guest}/stat").rpartition(")")[2].split()[16])
+    assert niceness == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 5)
     assert limits["Max open files"] == ["1", "1"]
     assert limits["Max cpu time"] == ["32", "33"]
 

@@ -9,6 +9,7 @@ coarser RLIMIT_CPU behind it.
 from __future__ import annotations
 
 import math
+import os
 import resource
 import signal
 from typing import NamedTuple
@@ -23,6 +24,9 @@ _SPARE_BYTES = 2 * 1024 * 1024
 
 _STACK_BYTES = 8 * 1024 * 1024
 """A larger stack would only give runaway recursion in C more to use up before it ends."""
+
+_NICENESS = 5
+"""A guest gives way to its host where processors are scarce, so that a hundred that spin do not hold the host up."""
 
 _LONGEST = 10 * 365 * 24 * 3600.0
 
@@ -77,6 +81,7 @@ def limit_guest(base: Size, memory_bytes: int, cpu_seconds: float) -> None:
     _lower(resource.RLIMIT_DATA, base.data + room, base.data + room)
     resource.setrlimit(resource.RLIMIT_NOFILE, (1, 1))
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+    os.nice(_NICENESS)
     seconds = min(cpu_seconds, _LONGEST) + WARM_UP_SECONDS
     backstop = math.ceil(seconds) + 1
     _lower(resource.RLIMIT_CPU, backstop, backstop + 1)
