@@ -14,6 +14,7 @@ from msgspec import Struct
 
 __all__ = [
     "MAX_MESSAGE",
+    "OUT_OF_MEMORY",
     "Broken",
     "Ended",
     "FromHost",
@@ -28,6 +29,9 @@ __all__ = [
     "from_zygote",
     "pack",
 ]
+
+OUT_OF_MEMORY = 72
+"""Exit code of a guest that could not even say that its memory was used up; a guest may claim that anyway."""
 
 MAX_MESSAGE = 64 * 1024
 """Bytes of the largest message."""

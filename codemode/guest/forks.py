@@ -321,6 +321,8 @@ class _Forks:
             self._language.warm_up()
             self._language.serve(CHANNEL)
             code = 0
+        except MemoryError:
+            code = control.OUT_OF_MEMORY
         finally:
             os._exit(code)
 

@@ -58,11 +58,13 @@ def _leave_if_gone(alive: int) -> None:
 
 
 def _serve(control: int, left: dict[str, str]) -> NoReturn:
-    # Imported here and not above, so that the outer process stays small.
-    from codemode.guest import forks
-
     try:
+        # Imported here and not above, so that the outer process stays small.
+        from codemode.guest import forks
+
         forks.serve(control, left)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())  # to the host's diagnostics pipe, as long as there is one
     finally:
         sys.stderr.flush()
         os._exit(1)

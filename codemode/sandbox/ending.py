@@ -9,7 +9,7 @@ import os
 import signal
 from typing import NamedTuple
 
-from codemode.control import Ended
+from codemode.control import OUT_OF_MEMORY, Ended
 from codemode.sandbox.limits import MIB, Limits
 from codemode.sandbox.outcome import RunErrorKind
 
@@ -139,6 +139,8 @@ def from_status(ended: Ended | None, limits: Limits, memory_bytes: int, *, oom_s
         return Ending("worker-exit", "the process that ran the program was lost; run it again")
     if os.WIFEXITED(ended.status):
         code = os.WEXITSTATUS(ended.status)
+        if code == OUT_OF_MEMORY:
+            return out_of_memory(limits)
         return Ending(
             "worker-exit", f"the process that ran the program ended without a result (exit code {code})"
         )

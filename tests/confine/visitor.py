@@ -8,7 +8,6 @@ language wall, runs a few programs, and prints what it saw as JSON.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import struct
@@ -92,7 +91,6 @@ if __name__ == "__main__":
     if "user" in task:
         become(task["user"])
     if "denied" in task:
-        ctypes.set_errno(0)
         deny(task["denied"])
     zygote.BOOTSTRAP = WITHOUT_LANGUAGE_WALL + zygote.BOOTSTRAP
     print(json.dumps(trio.run(visit)))

@@ -92,6 +92,16 @@ async def test_memory_that_the_guest_notices_is_its_own_word(bare: LocalSandbox)
     assert end(outcome) == ("memory-limit", "no memory")
 
 
+async def test_memory_that_is_gone_before_the_guest_can_say_so_is_the_memory_limit(
+    bare: LocalSandbox,
+) -> None:
+    outcome = await run(bare, "raise MemoryError")
+    assert end(outcome) == (
+        "memory-limit",
+        "the program needed more than its 512 MiB of memory; hold less at once, or raise memory_bytes (--memory)",
+    )
+
+
 async def test_a_crash_near_the_memory_limit_is_the_memory_limit(bare: LocalSandbox) -> None:
     program = f"x = b'x' * {58 * MIB}\nos.abort()"
     assert end(await run(bare, program, memory_bytes=64 * MIB)) == (

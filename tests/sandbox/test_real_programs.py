@@ -104,6 +104,12 @@ async def test_a_failing_call_can_be_caught(sandbox: LocalSandbox) -> None:
     assert "quota 0 left" in outcome.result[0]
 
 
+async def test_memory_too_little_to_begin_with_is_said(sandbox: LocalSandbox) -> None:
+    for memory in (1, 100_000, 1_000_000):
+        outcome = await sandbox.run("return 'x' * 10_000_000", (), Recorder(), Limits(memory_bytes=memory))
+        assert outcome.kind == "memory-limit", outcome
+
+
 async def test_a_null_character_in_a_program_is_an_ordinary_error(sandbox: LocalSandbox) -> None:
     outcome = await sandbox.run("return 1\0", (), Recorder())
     assert outcome.kind == "exception"

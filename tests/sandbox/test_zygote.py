@@ -44,6 +44,11 @@ async def test_first_lines_that_fail_are_shown(monkeypatch: pytest.MonkeyPatch) 
     assert said.endswith("ModuleNotFoundError: No module named 'no_such_module'")
 
 
+async def test_a_package_that_cannot_be_imported_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zygote, "BOOTSTRAP", "import sys\nsys.modules['msgspec'] = None\n" + zygote.BOOTSTRAP)
+    assert (await refusal()).endswith("import of msgspec halted; None in sys.modules")
+
+
 @pytest.mark.parametrize("moment", ["prepare", "warm_up"])
 async def test_a_language_that_does_not_get_ready_is_shown(
     monkeypatch: pytest.MonkeyPatch, moment: str

@@ -52,9 +52,9 @@ def enter_own() -> dict[str, str]:
             except OSError as error:
                 problems[name] = f"unshare: {error.strerror}"
     after = _links()
-    for name in NAMESPACES:
-        if name not in problems and before.get(name) == after.get(name) is not None:
-            problems[name] = "unshare changed nothing"
+    for name, link in after.items():
+        if link == before.get(name):
+            problems.setdefault(name, "unshare changed nothing")
     if "user" not in problems:
         try:
             _write("/proc/self/setgroups", "deny")
