@@ -9,22 +9,30 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from codemode.errors import SessionError
 from codemode.session.events import Event, check_type, from_text
 from codemode.session.lock import WriterLock
-from codemode.session.schema import MIGRATIONS, migrate, version_of
+from codemode.session.pairs import KEYS, key_in_text
+from codemode.session.schema import OLDEST_READABLE, migrate, version_of
+from codemode.values import JSON
 
-__all__ = ["DatabaseReader", "DatabaseWriter", "Row"]
+__all__ = ["DatabaseReader", "DatabaseWriter", "Outline", "Row"]
 
 Row: TypeAlias = tuple[int, int, str, int, str]
 """`seq, time, type, ignorable, data`, the data as JSON text."""
 
+Outline: TypeAlias = tuple[int, int, str, int, JSON]
+"""`seq, time, type, size, key`: the size of the data in bytes, and its field that `pairs.KEYS` names."""
+
 _PAGE = 256  # rows fetched at a time, so that no read transaction lives longer than that takes
+
+_SET_FACT = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
 
 _BUSY_SECONDS = 5.0  # how long another program's lock is waited for
 
@@ -54,7 +62,7 @@ class DatabaseReader:
             version = _inspect(path)
         if version == 0:
             raise SessionError(f"{path} is empty; it has not become a session yet")
-        if version < len(MIGRATIONS):
+        if version < OLDEST_READABLE:
             raise SessionError(
                 f"session {path} has the older format {version}; open it for writing once, which updates it"
             )
@@ -70,27 +78,51 @@ class DatabaseReader:
     def events(self, since: int, end: int | None, types: Collection[str] | None) -> Iterator[Event]:
         """Yield the stored events with `since <= seq < end` (all there are when `end` is None), in order.
 
-        Raises `SessionError` for an event that is unknown and not ignorable, damaged or missing.
+        What retention has dropped is passed over. Raises `SessionError` for an event that is unknown and not
+        ignorable, damaged, missing, or dropped by retention while the ones around it were being read.
         """
-        expected = since
-        while True:
-            rows = self._page(expected, end, types)
-            for row in rows:
-                if types is None and row[0] != expected:
-                    raise self._missing(expected)
-                expected = row[0] + 1
-                yield self._event(row)
-            if len(rows) < _PAGE:
-                break
-        if types is None and end is not None and expected < end:
-            raise self._missing(expected)
+        for row in self._rows("seq, time, type, ignorable, data", since, end, types):
+            yield self._event(row)
+
+    def outline(self, since: int, end: int | None = None) -> Iterator[Outline]:
+        """Yield what is needed to see which stored events belong together, in order; as `events` does."""
+        paired = ", ".join(f"'{kind}'" for kind in KEYS)
+        columns = f"seq, time, type, length(CAST(data AS BLOB)), CASE WHEN type IN ({paired}) THEN data END"
+        for seq, time, kind, size, text in self._rows(columns, since, end, None):
+            try:
+                yield seq, time, kind, size, None if text is None else key_in_text(kind, text)
+            except (ValueError, TypeError) as error:
+                raise self._damaged(seq, error) from error
+
+    def fact(self, name: str) -> int:
+        """Return what is known of the events as a whole, by its name in `schema`; 0 when nothing is."""
+        with _explained("read", self._path):
+            return _fact(self._connection, name)
 
     def close(self) -> None:
         """Close the file. Harmless when it is closed."""
         self._connection.close()
 
-    def _page(self, since: int, end: int | None, types: Collection[str] | None) -> list[Row]:
-        query = "SELECT seq, time, type, ignorable, data FROM events WHERE seq >= ?"
+    def _rows(
+        self, columns: str, since: int, end: int | None, types: Collection[str] | None
+    ) -> Iterator[tuple[Any, ...]]:
+        started = False
+        expected = max(since, self.fact("first_seq"))
+        while True:
+            rows = self._page(columns, expected, end, types)
+            for row in rows:
+                if types is None and row[0] != expected:
+                    self._check_gap(expected, row[0], started)
+                expected = row[0] + 1
+                started = True
+                yield row
+            if len(rows) < _PAGE:
+                break
+        if types is None and end is not None and expected < end:
+            self._check_gap(expected, end, started)
+
+    def _page(self, columns: str, since: int, end: int | None, types: Collection[str] | None) -> list[Any]:
+        query = f"SELECT {columns} FROM events WHERE seq >= ?"
         values: list[int | str] = [since]
         if end is not None:
             query += " AND seq < ?"
@@ -101,8 +133,18 @@ class DatabaseReader:
         with _explained("read", self._path):
             return self._connection.execute(f"{query} ORDER BY seq LIMIT {_PAGE}", values).fetchall()
 
-    def _missing(self, seq: int) -> SessionError:
-        return SessionError(f"session {self._path} is damaged: event {seq} is missing")
+    def _check_gap(self, expected: int, found: int, started: bool) -> None:
+        """Raise `SessionError` unless retention explains why nothing is there from `expected` to `found`."""
+        first = self.fact("first_seq")
+        if first < found:
+            raise SessionError(f"session {self._path} is damaged: event {max(expected, first)} is missing")
+        if started:
+            raise SessionError(
+                f"events of session {self._path} were dropped by retention while they were being read; read again"
+            )
+
+    def _damaged(self, seq: int, error: Exception) -> SessionError:
+        return SessionError(f"session {self._path} is damaged: event {seq} ({error})")
 
     def _event(self, row: Row) -> Event:
         seq, time, kind, ignorable, text = row
@@ -115,7 +157,7 @@ class DatabaseReader:
         except SessionError as error:
             raise SessionError(f"session {self._path}, event {seq}: {error}") from None
         except (ValueError, TypeError) as error:
-            raise SessionError(f"session {self._path} is damaged: event {seq} ({error})") from error
+            raise self._damaged(seq, error) from error
 
 
 class DatabaseWriter:
@@ -157,19 +199,24 @@ class DatabaseWriter:
             migrate(self._connection, self._path)
             _refuse_unknown_types(self._connection, self._path)
             self._types = set(self._connection.execute("SELECT type, ignorable FROM event_types"))
+            self._facts: dict[str, int] = dict(self._connection.execute("SELECT name, value FROM facts"))
             last = self._connection.execute(
                 "SELECT seq, time FROM events ORDER BY seq DESC LIMIT 1"
             ).fetchone()
         except BaseException:
             self._connection.close()
             raise
-        self.next_seq: int = last[0] + 1 if last else 0
+        self.next_seq: int = last[0] + 1 if last else self.fact("first_seq")
         """The place of the first event to come, as found on opening."""
-        self.last_time: int = last[1] if last else 0
+        self.last_time: int = last[1] if last else self.fact("dropped_time")
         """When the last stored event happened, in milliseconds, as found on opening."""
 
-    def write(self, rows: Sequence[Row]) -> None:
-        """Store rows, durably, all or none. Writing rows again that are stored already changes nothing.
+    def fact(self, name: str) -> int:
+        """Return what is known of the events as a whole, by its name in `schema`; 0 when nothing is."""
+        return self._facts.get(name, 0)
+
+    def write(self, rows: Sequence[Row], facts: Mapping[str, int] = MappingProxyType({})) -> None:
+        """Store rows and facts, durably, all or none. Writing rows again that are stored changes nothing.
 
         Raises `SessionError`; the rows may then be written again, whether or not they had reached the disk.
         """
@@ -177,17 +224,47 @@ class DatabaseWriter:
             self._check_place()
             connection = self._connection
             types = {(row[2], row[3]) for row in rows} - self._types
-            try:
-                connection.execute("BEGIN IMMEDIATE")
+            changed = facts.items() - self._facts.items()
+            with _transaction(connection):
                 connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", self._unstored(rows))
                 connection.executemany("INSERT OR IGNORE INTO event_types VALUES (?, ?)", types)
-                connection.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                raise
+                connection.executemany(_SET_FACT, changed)
             self._types |= types
+            self._facts.update(facts)
+
+    def drop(self, before: int) -> None:
+        """Drop the events with `seq < before`, durably, all or none.
+
+        Raises `SessionError`; all of them are still there then, unless it was the answer that got lost.
+        """
+        with _explained("write", self._path):
+            self._check_place()
+            connection = self._connection
+            with _transaction(connection):
+                (time,) = connection.execute(
+                    "SELECT max(time) FROM events WHERE seq < ?", (before,)
+                ).fetchone()
+                connection.execute("DELETE FROM events WHERE seq < ?", (before,))
+                connection.execute("DELETE FROM event_types")
+                connection.execute("INSERT INTO event_types SELECT DISTINCT type, ignorable FROM events")
+                facts = {"first_seq": before, "dropped_time": time or self.fact("dropped_time")}
+                connection.executemany(_SET_FACT, facts.items())
+            self._types = set(connection.execute("SELECT type, ignorable FROM event_types"))
+            self._facts.update(facts)
+
+    def give_back_space(self) -> None:
+        """Give the disk what dropped events have left, if anything; it needs room for a copy of what is kept.
+
+        Raises `SessionError`, as for a disk that is too full for the copy; no event is lost, and it can be
+        done again.
+        """
+        with _explained("compact", self._path):
+            self._check_place()
+            (free,) = self._connection.execute("PRAGMA freelist_count").fetchone()
+            if free:
+                self._connection.execute("VACUUM")
+            # Readers may hold it up; what is left of the log then goes when the session is closed.
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def _unstored(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return the rows that are not in the file: all, unless an earlier attempt failed after it had succeeded."""
@@ -264,6 +341,27 @@ def _connect(path: str, mode: str = "rw") -> sqlite3.Connection:
     )
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection
+
+
+def _fact(connection: sqlite3.Connection, name: str) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version < 2:
+        return 0
+    found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    return int(found[0]) if found else 0
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        raise
 
 
 def _refuse_unknown_types(connection: sqlite3.Connection, path: str) -> None:

@@ -24,14 +24,21 @@ from codemode.values import JSON, InvalidValue, adopt, check, freeze
 __all__ = [
     "KNOWN",
     "MAX_TIME",
+    "AssistantMessage",
     "CodeDispatch",
     "CodeDispatchStart",
     "ErrorInfo",
     "Event",
     "RunEnd",
+    "RunReuse",
     "RunStart",
+    "SessionRecovered",
     "ToolCall",
     "ToolResult",
+    "ToolStart",
+    "TurnEnd",
+    "TurnStart",
+    "UserMessage",
     "check_event",
     "check_type",
     "from_text",
@@ -60,7 +67,44 @@ class Event(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
 
 
 class _Data(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """The data of a known type: these fields, in camelCase, and no others."""
+    """The data of a known type: these fields, in camelCase, and no others.
+
+    `recovered`, on the types that end something, is true when the event was added by recovery: nobody saw the
+    end, because the host had gone.
+    """
+
+
+class TurnStart(_Data, frozen=True):
+    """`turn/start`: the model's turn number `turn` begins."""
+
+    turn: int
+
+
+class TurnEnd(_Data, frozen=True):
+    """`turn/end`: the turn is over."""
+
+    turn: int
+    reason: str
+    """`completed`, or why it ended otherwise (`aborted`, `error`, …; `interrupted` from recovery only)."""
+    detail: JSON | UnsetType = UNSET
+    """What else there is to say of the reason."""
+    recovered: bool | UnsetType = UNSET
+
+
+class UserMessage(_Data, frozen=True):
+    """`user/message`: a whole message to the model, as a JSON object."""
+
+    message: dict[str, JSON]
+    turn: int | UnsetType = UNSET
+    step: int | UnsetType = UNSET
+
+
+class AssistantMessage(_Data, frozen=True):
+    """`assistant/message`: a whole message of the model, as a JSON object."""
+
+    message: dict[str, JSON]
+    turn: int | UnsetType = UNSET
+    step: int | UnsetType = UNSET
 
 
 class RunStart(_Data, frozen=True):
@@ -78,7 +122,19 @@ class RunEnd(_Data, frozen=True):
 
     call_id: str
     outcome: str
-    """`ok`, or the kind of the error that ended the run (`timeout`, `memory-limit`, …)."""
+    """`ok`, or the kind of the error that ended the run (`timeout`, …; `interrupted` from recovery only)."""
+    recovered: bool | UnsetType = UNSET
+
+
+class RunReuse(_Data, frozen=True):
+    """`run/reuse`: a call of this run was answered with a finished call of an earlier run, not made anew.
+
+    It stands between the start and the end of the call `subCallId`; the earlier call may have been dropped.
+    """
+
+    call_id: str
+    sub_call_id: str
+    from_sub_call_id: str
 
 
 class ToolCall(_Data, frozen=True):
@@ -89,6 +145,15 @@ class ToolCall(_Data, frozen=True):
     arguments: JSON
     turn: int | UnsetType = UNSET
     step: int | UnsetType = UNSET
+    start_logged: bool | UnsetType = UNSET
+    """True is a promise: the body runs only once a `tool/start` of this call is durable. Without it, a call
+    that has neither start nor result may have run."""
+
+
+class ToolStart(_Data, frozen=True):
+    """`tool/start`: policy has let a direct call pass; its body runs from here on, and may have effects."""
+
+    call_id: str
 
 
 class ErrorInfo(_Data, frozen=True):
@@ -108,6 +173,7 @@ class ToolResult(_Data, frozen=True):
     meta: JSON | UnsetType = UNSET
     turn: int | UnsetType = UNSET
     step: int | UnsetType = UNSET
+    recovered: bool | UnsetType = UNSET
 
 
 class CodeDispatchStart(_Data, frozen=True):
@@ -130,16 +196,30 @@ class CodeDispatch(_Data, frozen=True):
     arguments: JSON
     content: Content
     is_error: bool
+    recovered: bool | UnsetType = UNSET
+
+
+class SessionRecovered(_Data, frozen=True):
+    """`session/recovered`: the `closed` events right before this one were added by recovery."""
+
+    closed: int
 
 
 KNOWN: Mapping[str, type[Struct]] = MappingProxyType(
     {
+        "turn/start": TurnStart,
+        "turn/end": TurnEnd,
+        "user/message": UserMessage,
+        "assistant/message": AssistantMessage,
         "run/start": RunStart,
         "run/end": RunEnd,
+        "run/reuse": RunReuse,
         "tool/call": ToolCall,
+        "tool/start": ToolStart,
         "tool/result": ToolResult,
         "tool/code-dispatch-start": CodeDispatchStart,
         "tool/code-dispatch": CodeDispatch,
+        "session/recovered": SessionRecovered,
     }
 )
 """Every type that this version understands, with what its data must be."""

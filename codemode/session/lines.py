@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import msgspec
 from msgspec import Struct
@@ -16,8 +17,10 @@ __all__ = ["export_lines", "import_lines"]
 _VERSION = 1
 
 
-class _Header(Struct, frozen=True, tag_field="type", tag="session"):
+class _Header(Struct, frozen=True, tag_field="type", tag="session", rename="camel", omit_defaults=True):
     version: int
+    first_seq: int = 0
+    """Where the log begins, when earlier events were dropped."""
 
 
 def export_lines(events: Iterable[Event]) -> Iterator[str]:
@@ -25,8 +28,13 @@ def export_lines(events: Iterable[Event]) -> Iterator[str]:
 
     Raises what iterating over the events raises.
     """
-    yield to_text(_Header(_VERSION)).decode()
-    for event in events:
+    rest = iter(events)
+    first = next(rest, None)
+    if first is None:
+        yield to_text(_Header(_VERSION)).decode()
+        return
+    yield to_text(_Header(_VERSION, first.seq)).decode()
+    for event in chain([first], rest):
         yield to_text(event).decode()
 
 
@@ -36,11 +44,11 @@ def import_lines(session: Session, lines: Iterable[str]) -> int:
     All or none; equal to what was exported, including `seq` and `time`. Raises `SessionError`, with the number
     of the line, for lines that are not an export, and as `Session.restore` does.
     """
-    return session.restore(_parse(lines))
-
-
-def _parse(lines: Iterable[str]) -> Iterator[Event]:
     numbered = enumerate(lines, start=1)
+    return session.restore(_events(numbered), first_seq=_header(numbered).first_seq)
+
+
+def _header(numbered: Iterator[tuple[int, str]]) -> _Header:
     try:
         header = msgspec.convert(from_text(next(numbered, (1, ""))[1]), _Header)
     except ValueError:
@@ -49,6 +57,10 @@ def _parse(lines: Iterable[str]) -> Iterator[Event]:
         ) from None
     if header.version != _VERSION:
         raise SessionError(f"line 1: exported as version {header.version}; this version reads {_VERSION}")
+    return header
+
+
+def _events(numbered: Iterator[tuple[int, str]]) -> Iterator[Event]:
     for number, line in numbered:
         try:
             yield msgspec.convert(from_text(line), Event)

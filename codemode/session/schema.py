@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from codemode.errors import SessionError
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "migrate", "version_of"]
+__all__ = ["APPLICATION_ID", "MIGRATIONS", "OLDEST_READABLE", "migrate", "version_of"]
 
 APPLICATION_ID = 0x636D6F64  # "cmod"
 
@@ -42,8 +42,19 @@ def _version_1(connection: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_version_1,)
+def _version_2(connection: sqlite3.Connection) -> None:
+    # What is known of the events as a whole. A name that is not there stands for 0, as in version 1:
+    #   first_seq     the place of the first event that is kept; retention has dropped those before it
+    #   dropped_time  when the last of the dropped ones happened
+    #   settled_seq   everything that began before this place has ended before it
+    connection.execute("CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_version_1, _version_2)
 """The n-th brings a file from version n to n + 1; a new file starts at 0."""
+
+OLDEST_READABLE = 1
+"""The oldest version that can be read as it is, without being brought up to date first."""
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:

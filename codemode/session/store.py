@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import chain, islice
 from threading import get_ident
@@ -25,6 +25,9 @@ import trio
 from codemode.errors import SessionError
 from codemode.session.database import DatabaseReader, DatabaseWriter, Row
 from codemode.session.events import MAX_TIME, Event, check_event, to_text
+from codemode.session.pairs import KEYS, Unfinished
+from codemode.session.recovery import closing_events
+from codemode.session.retention import place_to_cut
 from codemode.values import JSON, freeze
 
 __all__ = ["Observer", "Session", "SessionReader"]
@@ -44,12 +47,22 @@ class Session:
     threads of a trio program go through `trio.from_thread.run_sync(session.append, type, data)`.
     """
 
-    def __init__(self, writer: DatabaseWriter | None = None, reader: DatabaseReader | None = None) -> None:
+    def __init__(
+        self,
+        writer: DatabaseWriter | None = None,
+        reader: DatabaseReader | None = None,
+        recovered: Sequence[Event] = (),
+    ) -> None:
         self._writer = writer
         self._reader = reader
+        self._recovered = tuple(recovered)
         self._thread = get_ident()
-        self._next_seq = writer.next_seq if writer else 0
+        self._first_seq = writer.fact("first_seq") if writer else 0
+        self._next_seq = (writer.next_seq if writer else 0) + len(recovered)
         self._last_time = writer.last_time if writer else 0
+        # Recovery has closed everything, so nothing is unfinished in a session that has just been opened.
+        self._unfinished = Unfinished()
+        self._settled_seq = self._next_seq
         # What no commit has stored yet: the events and, with a file, their rows. A commit puts new lists in
         # place of these, so that an iterator can go on over the old ones; appending only makes them longer.
         self._pending: list[Event] = []
@@ -67,8 +80,10 @@ class Session:
     async def open(cls, path: str | os.PathLike[str] | None) -> AsyncIterator[Session]:
         """Open a session for writing, or make a new one; `None` keeps it in memory.
 
-        On leaving the block everything appended is committed and the file closed, also when the block is
-        cancelled: that waits for the disk. The file (mode 0600) is opened and closed in a worker thread.
+        What an earlier writer left unfinished, because it crashed, is closed first (see `recovery`) and can be
+        seen in `recovered`. On leaving the block everything appended is committed and the file closed, also
+        when the block is cancelled: that waits for the disk. The file (mode 0600) is opened and closed in a
+        worker thread.
 
         Raises `SessionError` if the session has a writer already, here or in another process; if the file is
         something else, which is then left untouched; if it was written by a newer version, or holds events that
@@ -99,13 +114,23 @@ class Session:
         return self._writer.path if self._writer else None
 
     @property
+    def recovered(self) -> tuple[Event, ...]:
+        """What opening the session added to close what a crash had left unfinished; empty if there was nothing."""
+        return self._recovered
+
+    @property
+    def first_seq(self) -> int:
+        """The place of the first event that is kept; not 0 when `trim` has dropped those before it."""
+        return self._first_seq
+
+    @property
     def next_seq(self) -> int:
-        """The place that the next event will have; also the number of events so far."""
+        """The place that the next event will have; also the number of events so far, with the dropped ones."""
         return self._next_seq
 
     @property
     def committed(self) -> int:
-        """How many events are durable: all with a smaller `seq`. Always 0 for a session in memory."""
+        """The place up to which events are durable: all with a smaller `seq`. Always 0 in memory."""
         return self._next_seq - len(self._pending)
 
     @property
@@ -131,11 +156,12 @@ class Session:
         self._add(event, self._text(event))
         return event
 
-    def restore(self, events: Iterable[Event]) -> int:
+    def restore(self, events: Iterable[Event], *, first_seq: int = 0) -> int:
         """Take over events of another log into this empty session, with their `seq` and `time`; return how many.
 
-        All or none, held in memory until the next `commit`. Raises `SessionError` if this session is not empty,
-        the events do not count from 0 or go back in time, or one of them could not have been appended.
+        All or none, held in memory until the next `commit`. `first_seq` is where a log begins whose earlier
+        events were dropped. Raises `SessionError` if this session is not empty, the events do not count from
+        `first_seq` or go back in time, or one of them could not have been appended.
         """
         self._check_may_append()
         if self._next_seq:
@@ -144,8 +170,8 @@ class Session:
         time = 0
         for event in events:
             where = f"event {len(taken)} of what is to be taken over"
-            if event.seq != len(taken):
-                raise SessionError(f"{where} has seq {event.seq}; they count from 0 without gaps")
+            if event.seq != first_seq + len(taken):
+                raise SessionError(f"{where} has seq {event.seq}; they count from {first_seq} without gaps")
             if not time <= event.time <= MAX_TIME:
                 raise SessionError(
                     f"{where} has time {event.time}, the one before it {time}; time never goes back"
@@ -155,6 +181,8 @@ class Session:
             time = event.time
             copy = Event(event.seq, time, event.type, frozen, event.ignorable)
             taken.append((copy, self._text(copy)))
+        if taken:
+            self._first_seq = self._next_seq = first_seq
         for copy, text in taken:
             self._add(copy, text)
         return len(taken)
@@ -162,7 +190,8 @@ class Session:
     def events(self, since: int = 0, types: Collection[str] | None = None) -> Iterator[Event]:
         """Iterate in order over the events from `since` on that there are now, committed or not.
 
-        `types` keeps those of the given types. Stored events are read from the file in pages, as the iterator
+        Those that `trim` has dropped are passed over; a `trim` while the iterator is under way may end it with
+        an error. `types` keeps those of the given types. Stored events are read from the file in pages, as the iterator
         goes on; each page blocks for a moment, so walk a large log in a worker thread.
 
         Raises `SessionError` if the session is or gets closed, or the file is damaged.
@@ -207,12 +236,50 @@ class Session:
             raise SessionError("this session is closed; nothing more can be committed")
         await self._commit(self._next_seq)
 
+    async def trim(self, *, max_age: float | None = None, max_bytes: int | None = None) -> int:
+        """Drop the oldest events of a session with a file, give their space back, return how many they were.
+
+        Dropped are whole calls and turns, from the front, that ended more than `max_age` seconds ago, and as
+        many more as it takes to keep no more than `max_bytes` of JSON text (about what the file takes; each
+        event costs some 40 bytes beside). What is unfinished is kept, and everything after it. Numbers do not
+        change: `first_seq` says where the session begins now.
+
+        Commits first, then reads at most the whole session, and writes what is kept anew, which needs as much
+        free space. Always a checkpoint; once begun it is waited for, also when cancelled. A crash leaves either
+        all of what was to be dropped or none of it; space not given back then is given back by the next trim.
+
+        Raises `ValueError` for a bound that is negative or when there is none; `SessionError` for a session in
+        memory or closed, and as `commit` does.
+        """
+        if max_age is None and max_bytes is None:
+            raise ValueError("say how much to keep: max_age= in seconds, max_bytes=, or both")
+        if not (max_age is None or max_age >= 0) or not (max_bytes is None or max_bytes >= 0):
+            raise ValueError(f"max_age={max_age!r}, max_bytes={max_bytes!r}: neither can be negative")
+        if self._closed:
+            raise SessionError("this session is closed; nothing can be dropped from it")
+        if self._writer is None or self._reader is None:
+            raise SessionError(
+                "a session in memory keeps all its events; only one with a file can be trimmed"
+            )
+        oldest = None if max_age is None else int(time_ns() // 1_000_000 - max_age * 1000)
+        await self._commit(self._next_seq)
+        async with self._committing:
+            before = self._first_seq
+            try:
+                await trio.to_thread.run_sync(
+                    _trim, self._writer, self._reader, max_bytes, oldest, limiter=self._limiter
+                )
+            finally:  # it may have dropped events, and have failed to give back their space
+                self._first_seq = self._writer.fact("first_seq")
+            return self._first_seq - before
+
     async def _commit(self, end: int) -> None:
         async with self._committing:
             if self._writer is None or self.committed >= end:
                 return
             rows, size = self._rows[:], self._pending_bytes
-            await trio.to_thread.run_sync(self._writer.write, rows, limiter=self._limiter)
+            facts = {"first_seq": self._first_seq, "settled_seq": self._settled_seq}
+            await trio.to_thread.run_sync(self._writer.write, rows, facts, limiter=self._limiter)
             self._pending = self._pending[len(rows) :]
             self._rows = self._rows[len(rows) :]
             self._pending_bytes -= size
@@ -255,11 +322,15 @@ class Session:
 
     def _add(self, event: Event, text: bytes) -> None:
         if self._writer is not None:
-            self._rows.append((event.seq, event.time, event.type, int(event.ignorable), text.decode()))
+            self._rows.append(_row(event, text))
             self._pending_bytes += len(text)
         self._pending.append(event)
         self._next_seq = event.seq + 1
         self._last_time = event.time
+        if event.type in KEYS:
+            self._unfinished.see(event.seq, event.type, event.data[KEYS[event.type]])
+        if not self._unfinished:
+            self._settled_seq = self._next_seq
         if self._observers:
             self._notify(event)
 
@@ -289,6 +360,11 @@ class SessionReader:
     def path(self) -> str:
         """The file."""
         return self._path
+
+    @property
+    def first_seq(self) -> int:
+        """The place of the first event that is kept; not 0 when the session was trimmed."""
+        return self._reader.fact("first_seq")
 
     def events(self, since: int = 0, types: Collection[str] | None = None) -> Iterator[Event]:
         """Iterate in order over the committed events from `since` on, of the given types or of all.
@@ -321,10 +397,43 @@ def _set_of(types: Collection[str] | None) -> frozenset[str] | None:
     return None if types is None else frozenset(types)
 
 
-def _open(path: str | os.PathLike[str]) -> tuple[DatabaseWriter, DatabaseReader]:
+def _open(path: str | os.PathLike[str]) -> tuple[DatabaseWriter, DatabaseReader, list[Event]]:
     writer = DatabaseWriter(os.path.realpath(os.fspath(path)))
     try:
-        return writer, DatabaseReader(writer.path)
+        reader = DatabaseReader(writer.path)
+        try:
+            return writer, reader, _recover(writer, reader)
+        except BaseException:
+            reader.close()
+            raise
     except BaseException:
         writer.close()
         raise
+
+
+def _recover(writer: DatabaseWriter, reader: DatabaseReader) -> list[Event]:
+    """Close what a crash left unfinished, in one transaction, and return what was added for that."""
+    unfinished = Unfinished()
+    for seq, _, kind, _, key in reader.outline(writer.fact("settled_seq")):
+        unfinished.see(seq, kind, key)
+
+    def event_at(seq: int) -> Event:
+        return next(reader.events(seq, seq + 1, None))
+
+    events = closing_events(unfinished, event_at, writer.next_seq, writer.last_time)
+    if events:
+        rows = [_row(event, to_text(event.data)) for event in events]
+        writer.write(rows, {"settled_seq": events[-1].seq + 1})
+    return events
+
+
+def _trim(writer: DatabaseWriter, reader: DatabaseReader, max_bytes: int | None, oldest: int | None) -> None:
+    total = sum(size for _, _, _, size, _ in reader.outline(0)) if max_bytes is not None else 0
+    cut = place_to_cut(reader.outline(0), total_bytes=total, max_bytes=max_bytes, oldest=oldest)
+    if cut:
+        writer.drop(cut)
+    writer.give_back_space()
+
+
+def _row(event: Event, text: bytes) -> Row:
+    return event.seq, event.time, event.type, int(event.ignorable), text.decode()

@@ -77,7 +77,7 @@ async def test_time_is_in_milliseconds_and_never_goes_back(monkeypatch: pytest.M
         (
             "tool/call",
             {"callId": "c", "name": "read"},
-            "its fields are callId, name, arguments, turn\\?, step\\?",
+            "its fields are callId, name, arguments, turn\\?, step\\?, startLogged\\?",
         ),
         ("run/start", {"callId": "c", "program_hash": "00"}, "unknown field `program_hash`"),
         ("run/end", [], "Expected `object`, got `array`"),

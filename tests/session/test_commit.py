@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,11 +100,11 @@ class Gate:
         self.batches: list[int] = []
         write = DatabaseWriter.write
 
-        def gated(writer: DatabaseWriter, rows: Sequence[Row]) -> None:
+        def gated(writer: DatabaseWriter, rows: Sequence[Row], facts: Mapping[str, int]) -> None:
             self.batches.append(len(rows))
             trio.from_thread.run_sync(self.entered.set)
             assert self.go_on.wait(10)
-            write(writer, rows)
+            write(writer, rows, facts)
 
         monkeypatch.setattr(DatabaseWriter, "write", gated)
 

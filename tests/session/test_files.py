@@ -51,7 +51,7 @@ async def test_a_new_file_is_for_its_owner_only_and_marked(tmp_path: Path) -> No
     assert names(tmp_path) == ["a.session"]
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA application_id").fetchone() == (0x636D6F64,)
-    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (2,)
     connection.close()
 
 
@@ -159,9 +159,9 @@ async def test_a_missing_file_or_directory_is_said_to_be_missing(tmp_path: Path)
 async def test_a_newer_file_is_refused_saying_so(tmp_path: Path) -> None:
     path = tmp_path / "a.session"
     await make(path)
-    change(path, "PRAGMA user_version = 2")
+    change(path, "PRAGMA user_version = 3")
     before = path.read_bytes()
-    message = r"written by a newer version of codemode \(format 2; this one knows formats up to 1\)"
+    message = r"written by a newer version of codemode \(format 3; this one knows formats up to 2\)"
     with pytest.raises(SessionError, match=message):
         await make(path)
     with pytest.raises(SessionError, match=message):
@@ -175,17 +175,19 @@ async def test_an_older_file_is_brought_up_to_date_by_its_writer(
     path = tmp_path / "a.session"
     await make(path, 3)
 
-    def version_2(connection: sqlite3.Connection) -> None:
+    def version_3(connection: sqlite3.Connection) -> None:
         connection.execute("CREATE TABLE labels (seq INTEGER PRIMARY KEY, label TEXT)")
 
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, version_2))
-    monkeypatch.setattr("codemode.session.database.MIGRATIONS", schema.MIGRATIONS)
-    with pytest.raises(SessionError, match="older format 1; open it for writing once"):
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, version_3))
+    with Session.read(path) as log:
+        assert [event.data["n"] for event in log.events()] == [0, 1, 2]
+    monkeypatch.setattr("codemode.session.database.OLDEST_READABLE", 3)
+    with pytest.raises(SessionError, match="older format 2; open it for writing once"):
         Session.read(path)
     async with Session.open(path) as session:
         assert [event.data["n"] for event in session.events()] == [0, 1, 2]
     connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (3,)
     assert connection.execute("SELECT * FROM labels").fetchall() == []
     connection.close()
 
