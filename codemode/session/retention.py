@@ -16,7 +16,7 @@ __all__ = ["place_to_cut"]
 
 
 def place_to_cut(
-    outline: Iterable[Outline], *, total_bytes: int, max_bytes: int | None, oldest: int | None
+    outline: Iterable[Outline], *, total_bytes: int, max_bytes: int | None, oldest: float | None
 ) -> int:
     """Return the `seq` of the first event to keep; 0 when all are kept.
 

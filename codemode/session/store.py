@@ -198,7 +198,7 @@ class Session:
         """
         if self._closed:
             raise SessionError("this session is closed; read it with Session.read")
-        since = max(since, 0)
+        since = max(since, self._first_seq)
         wanted = _set_of(types)
         pending, first = self._pending, self.committed
         waiting: Iterator[Event] = islice(pending, max(since - first, 0), len(pending))
@@ -261,7 +261,7 @@ class Session:
             raise SessionError(
                 "a session in memory keeps all its events; only one with a file can be trimmed"
             )
-        oldest = None if max_age is None else int(time_ns() // 1_000_000 - max_age * 1000)
+        oldest = None if max_age is None else time_ns() / 1_000_000 - max_age * 1000
         await self._commit(self._next_seq)
         async with self._committing:
             before = self._first_seq
@@ -427,7 +427,9 @@ def _recover(writer: DatabaseWriter, reader: DatabaseReader) -> list[Event]:
     return events
 
 
-def _trim(writer: DatabaseWriter, reader: DatabaseReader, max_bytes: int | None, oldest: int | None) -> None:
+def _trim(
+    writer: DatabaseWriter, reader: DatabaseReader, max_bytes: int | None, oldest: float | None
+) -> None:
     total = sum(size for _, _, _, size, _ in reader.outline(0)) if max_bytes is not None else 0
     cut = place_to_cut(reader.outline(0), total_bytes=total, max_bytes=max_bytes, oldest=oldest)
     if cut:
