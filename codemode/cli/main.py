@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from codemode.cli import demo, run
+from codemode.cli import demo, log, run
 from codemode.cli.terminal import UsageError
 from codemode.sandbox import Limits
 
@@ -126,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
         help="the source tree to look at (default: the source of codemode itself)",
     )
     command.set_defaults(command=demo.command)
+    log.add_parser(commands)
     return parser
 
 
