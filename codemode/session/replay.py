@@ -167,7 +167,7 @@ class _Building:
 
     def build(self) -> Any:
         if self.kind is ReplayedCall and self.inside:
-            return self.kind(**self.fields, run=self.inside[-1].build())
+            return self.kind(**self.fields, run=self.inside[0].build())
         if self.kind is ReplayedRun:
             return self.kind(**self.fields, calls=tuple(each.build() for each in self.inside))
         return self.kind(**self.fields)
@@ -262,7 +262,7 @@ def _run(event: Event, open_: _Open) -> _Building | None:
         signatures_hash=data.get("signaturesHash"),
     )
     open_.add(building)
-    return _put(building, call)
+    return _put(building, None if call is not None and call.inside else call)
 
 
 def _run_end(event: Event, open_: _Open) -> None:

@@ -169,6 +169,62 @@ async def test_a_newer_file_is_refused_saying_so(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def version_1(path: Path) -> None:
+    """Write a session as version 1 did; what it did is never edited."""
+    change(
+        path,
+        "PRAGMA journal_mode = WAL",
+        "CREATE TABLE events (seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, type TEXT NOT NULL, "
+        "ignorable INTEGER NOT NULL, data TEXT NOT NULL)",
+        "CREATE TABLE event_types (type TEXT NOT NULL, ignorable INTEGER NOT NULL, "
+        "PRIMARY KEY (type, ignorable)) WITHOUT ROWID",
+        "PRAGMA application_id = 0x636D6F64",
+        "PRAGMA user_version = 1",
+        """INSERT INTO events VALUES (0, 5000, 'tool/call', 0,
+            '{"callId":"c","name":"run_code","arguments":{"code":"return 1","description":"d"}}')""",
+        """INSERT INTO events VALUES (1, 5001, 'run/start', 0, '{"callId":"c","programHash":"00"}')""",
+        """INSERT INTO events VALUES (2, 5002, 'note', 1, '{"n":2}')""",
+        """INSERT INTO event_types VALUES ('tool/call', 0), ('run/start', 0), ('note', 1)""",
+    )
+
+
+async def test_a_session_that_version_1_wrote_is_read_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.session"
+    version_1(path)
+    before = path.read_bytes()
+    with Session.read(path) as log:
+        assert [(event.seq, event.time, event.type) for event in log.events()] == [
+            (0, 5000, "tool/call"),
+            (1, 5001, "run/start"),
+            (2, 5002, "note"),
+        ]
+        assert log.first_seq == 0
+    assert path.read_bytes() == before
+    assert names(tmp_path) == ["a.session"]
+
+
+async def test_a_session_that_version_1_wrote_is_opened_closed_off_and_can_be_trimmed(tmp_path: Path) -> None:
+    path = tmp_path / "a.session"
+    version_1(path)
+    with Session.read(path) as log:
+        async with Session.open(path) as session:
+            assert [(event.seq, event.time, event.type) for event in session.recovered] == [
+                (3, 5002, "run/end"),
+                (4, 5002, "tool/result"),
+                (5, 5002, "session/recovered"),
+            ]
+            note = session.append("note", {"n": 6}, ignorable=True)
+            assert note.seq == 6
+            assert len(list(log.events())) == 6  # a reader from before goes on
+            assert await session.trim(max_bytes=10) == 6
+            assert [event.data for event in log.events()] == [{"n": 6}]
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    facts = dict(connection.execute("SELECT name, value FROM facts"))
+    assert facts == {"first_seq": 6, "settled_seq": 7, "dropped_time": 5002}
+    connection.close()
+
+
 async def test_an_older_file_is_brought_up_to_date_by_its_writer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
