@@ -121,7 +121,12 @@ async def work(path: str, seed: int, fd: int) -> None:
         outcome: Outcome = await proceed()
         return outcome
 
-    async with CodeMode([echo, square, large], session=path, hooks=Hooks(around=(around,))) as cm:
+    async def ponder(call: Call) -> None:
+        if call.is_direct:  # a moment between the call and its start, as when somebody is asked
+            await trio.sleep(chance.random() * 0.015)
+
+    hooks = Hooks(pre_execute=(ponder,), around=(around,))
+    async with CodeMode([echo, square, large], session=path, hooks=hooks) as cm:
         cm.session.observe(reports.watch)
         reports.say("open", cm.session.next_seq, len(cm.session.recovered))
         while True:
