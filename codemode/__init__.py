@@ -1,7 +1,7 @@
 """Code Mode: a model writes one Python program, the program calls your tools, the result comes back."""
 
 from codemode.content import Image, Text, text
-from codemode.engine import CodeMode, RunFailure, RunResult
+from codemode.engine import CodeMode, RunFailure, RunResult, Scope
 from codemode.errors import (
     CodeModeError,
     RunError,
@@ -15,15 +15,20 @@ from codemode.errors import (
 )
 from codemode.sandbox import Limits
 from codemode.session import Event, Session
+from codemode.tools.approval import Answer, ApprovalRequest, Approver
 from codemode.tools.call import Call, Failure, Outcome, Success
 from codemode.tools.definition import Output, Tool, as_json, as_text, tool
 from codemode.tools.hooks import Accept, Allow, Ask, Block, Deny, Hooks
 from codemode.tools.registry import Registry
+from codemode.tools.spill import Spill
 from codemode.values import InvalidValue
 
 __all__ = [
     "Accept",
     "Allow",
+    "Answer",
+    "ApprovalRequest",
+    "Approver",
     "Ask",
     "Block",
     "Call",
@@ -43,8 +48,10 @@ __all__ = [
     "RunFailure",
     "RunResult",
     "SandboxUnavailable",
+    "Scope",
     "Session",
     "SessionError",
+    "Spill",
     "Success",
     "Text",
     "Tool",

@@ -5,30 +5,34 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterable
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import trio
 from msgspec import UNSET, Struct
 
 from codemode.content import content_to_json, text_of
-from codemode.errors import CodeModeError, RunError
+from codemode.errors import RunError, SandboxUnavailable, SessionError
+from codemode.run_code.memory import FinishedCall, Recall
 from codemode.run_code.nested import NestedCalls
 from codemode.run_code.tool import RunValue, run_code_tool
 from codemode.sandbox import Limits, RunOutcome, RunUsage, Sandbox
 from codemode.sandbox.local import LocalSandbox
 from codemode.session import Session
+from codemode.tools.approval import Approvals, Approver
+from codemode.tools.bodies import Bodies
 from codemode.tools.call import Call, Outcome, Success
 from codemode.tools.definition import Tool
 from codemode.tools.hooks import Hooks
-from codemode.tools.pipeline import Mode, Pipeline
-from codemode.tools.registry import RUN_CODE, Registry
+from codemode.tools.pipeline import Pipeline
+from codemode.tools.registry import RUN_CODE, Mode, Registry
+from codemode.tools.spill import Spill
 from codemode.values import JSON, FrozenDict
 from codemode.wire import ToolName
 
-__all__ = ["CodeMode", "RunFailure", "RunResult"]
+__all__ = ["CodeMode", "RunFailure", "RunResult", "Scope"]
 
 _COMMIT_SECONDS = 10.0  # to make the log of a cancelled call durable
 
@@ -49,6 +53,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
 
     `logs` are the printed lines. `result` is None both for no result and for `return None`;
     `has_result` tells them apart. `error` is None when the run ended well. `text` is what a model sees.
+    `calls` are the run's calls with their values, if the run was asked to remember them.
     """
 
     logs: list[str]
@@ -57,110 +62,102 @@ class RunResult(Struct, frozen=True, kw_only=True):
     error: RunFailure | None = None
     text: str = ""
     usage: RunUsage = RunUsage()
+    calls: tuple[FinishedCall, ...] = ()
 
 
-class CodeMode:
-    """Runs programs that call tools. An async context manager; use one for many runs.
+class Scope:
+    """One view of an engine: its tools, hooks and mode. Runs programs and makes direct calls under them.
 
-    `tools` are the functions of a program. `limits` hold for each run. `session` is a path, an open
-    `Session` (left open), or None for one in memory. `hooks` and `mode` are those of the pipeline.
-    `max_parallel_calls` bounds how many overlapping calls of one run are under way. `sandbox` takes the
-    place of this machine's.
-
-    Entering raises `SandboxUnavailable` or `SessionError`; a wrong tool raises `ToolDefinitionError` at once.
+    `CodeMode` is the outermost one; `scope` makes others over it, for an agent or a request.
     """
 
-    def __init__(
+    def __init__(self, core: _Core, registry: Registry) -> None:
+        self._core = core
+        self.registry = registry
+        self._run_code = run_code_tool(self._run_program, core.spill)
+        self._runs: dict[str, _RunOptions] = {}
+
+    def scope(
         self,
         tools: Iterable[Tool] = (),
         *,
-        limits: Limits | None = None,
-        session: Session | str | os.PathLike[str] | None = None,
         hooks: Hooks | None = None,
-        mode: Mode = "both",
-        max_parallel_calls: int = 10,
-        sandbox: Sandbox | None = None,
-    ) -> None:
-        self.registry = tools if isinstance(tools, Registry) else Registry(tools)
-        self.limits = limits or Limits()
-        self._pipeline = Pipeline(self.registry, hooks, mode=mode, run_code=run_code_tool(self._run_program))
-        self._max_parallel_calls = max_parallel_calls
-        self._given_session = session
-        self._given_sandbox = sandbox
-        self._session: Session | None = None
-        self._sandbox: Sandbox | None = None
-        self._stack = AsyncExitStack()
-        self._log_listeners: dict[str, Callable[[str], None]] = {}
-        self._usage: dict[str, RunUsage] = {}
-
-    async def __aenter__(self) -> CodeMode:
-        if self._session is not None:
-            raise RuntimeError("this CodeMode is entered already; make another one, or share it")
-        async with AsyncExitStack() as stack:
-            given = self._given_session
-            if isinstance(given, Session):
-                self._session = given
-            else:
-                self._session = await stack.enter_async_context(Session.open(given))
-            if self._given_sandbox is not None:
-                self._sandbox = self._given_sandbox
-            else:
-                self._sandbox = await stack.enter_async_context(LocalSandbox(self.limits))
-            self._stack = stack.pop_all()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._session = self._sandbox = None
-        await self._stack.__aexit__(kind, error, trace)
+        mode: Mode | None = None,
+        allow: Collection[str] | None = None,
+        deny: Collection[str] | None = None,
+    ) -> Scope:
+        """Return a new scope over this one; see `Registry.scope`. It lives as long as the engine does."""
+        registry = self.registry.scope(tools, hooks=hooks, mode=mode, allow=allow, deny=deny)
+        return Scope(self._core, registry)
 
     @property
     def session(self) -> Session:
         """The session that calls are logged in."""
-        if self._session is None:
-            raise RuntimeError("enter it first: async with CodeMode(...) as cm")
-        return self._session
+        return self._core.open.session
+
+    def describe(self) -> list[dict[str, JSON]]:
+        """Return the tools that a model may call directly here: name, description, parameters (JSON Schema)."""
+        mode = self.registry.mode
+        described = [] if mode == "code" else self.registry.describe()
+        if mode != "native":
+            described.append(self._run_code.describe())
+        return described
 
     async def run(
-        self, code: str, description: str = "run a program", *, on_log: Callable[[str], None] | None = None
+        self,
+        code: str,
+        description: str = "run a program",
+        *,
+        on_log: Callable[[str], None] | None = None,
+        remember: bool = False,
+        reuse: RunResult | None = None,
     ) -> RunResult:
         """Run a program to its end and return what it gave; a failed program is a result with `error`.
 
-        `on_log` receives printed text as it comes; it must return at once. When this returns, nothing of
-        the run runs any more and every event of it is durable. Cancellation ends the run, waits until
+        `on_log` receives printed text as it comes; it must return at once. With `remember`, the result keeps
+        the calls that finished, with their values; a corrected program that gets it as `reuse` has its calls
+        answered from there as long as they are the same, in the same order.
+
+        When this returns, nothing of the run runs any more (but for a tool that does not stop when it is
+        cancelled; it is recorded so) and every event of it is durable. Cancellation ends the run, waits until
         its parts have ended, and is passed on. Raises `SessionError` when the log cannot be written.
         """
+        options = _RunOptions(on_log=on_log, remember=remember, reuse=() if reuse is None else reuse.calls)
         call_id = _new_id()
-        if on_log is not None:
-            self._log_listeners[call_id] = on_log
+        self._runs[call_id] = options
         try:
             outcome = await self._execute(RUN_CODE, {"code": code, "description": description}, call_id)
-            return _run_result(outcome, self._usage.get(call_id, RunUsage()))
+            return _run_result(outcome, options)
         finally:
-            self._log_listeners.pop(call_id, None)
-            self._usage.pop(call_id, None)
+            del self._runs[call_id]
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Outcome:
         """Make a direct call of one tool and return its outcome; a failure is an outcome too.
 
-        Its `tool/call` and `tool/result` are durable when this returns. Cancellation is as in `run`.
+        That it was made is durable before its body runs; `tool/result` is when this returns. Cancellation
+        reaches the body and is passed on; a body that does not stop holds nobody for long.
         """
         return await self._execute(name, arguments, _new_id())
 
     async def _execute(self, name: str, arguments: dict[str, Any], call_id: str) -> Outcome:
-        session = self.session
-        dispatch = self._pipeline.begin(name, arguments, id=call_id)
+        opened = self._core.open
+        session = opened.session
+        pipeline = Pipeline(
+            self.registry, run_code=self._run_code, approvals=self._core.approvals, bodies=opened.bodies
+        )
+        dispatch = pipeline.begin(name, arguments, id=call_id)
         call = dispatch.call
         session.append("tool/call", {"callId": call_id, "name": name, "arguments": call.arguments})
         try:
+            if name != RUN_CODE:
+                await session.commit()
             try:
-                outcome = await self._pipeline.finish(dispatch)
+                outcome = await pipeline.finish(dispatch)
             finally:
-                self._log_result(call, dispatch.outcome)
+                if dispatch.outcome is None:
+                    dispatch.abort()
+                self._log_result(session, call, dispatch.outcome)
+                self._core.approvals.forget(call_id)
         except BaseException:
             with trio.move_on_after(_COMMIT_SECONDS, shield=True):
                 await session.commit()
@@ -168,7 +165,8 @@ class CodeMode:
         await session.commit()
         return outcome
 
-    def _log_result(self, call: Call, outcome: Outcome | None) -> None:
+    @staticmethod
+    def _log_result(session: Session, call: Call, outcome: Outcome | None) -> None:
         assert outcome is not None
         data: dict[str, JSON] = {
             "callId": call.id,
@@ -180,26 +178,19 @@ class CodeMode:
                 data["meta"] = outcome.meta
         elif outcome.error.code is not None:
             data["error"] = {"name": outcome.error.type or "Error", "code": outcome.error.code}
-        self.session.append("tool/result", data)
+        session.append("tool/result", data)
 
     async def _run_program(self, source: str, call: Call) -> RunValue:
-        """The body of run_code: one run in the sandbox, its calls in a nursery of its own."""
-        if self._sandbox is None:
-            raise RuntimeError("enter it first: async with CodeMode(...) as cm")
-        tools = [
-            ToolName(t.name, t.parameters.names, t.parameters.first_is_object, t.signature)
-            for t in self.registry
-        ]
+        """The body of run_code: one run in the sandbox."""
         session = self.session
         program_hash = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
         session.append("run/start", {"callId": call.id, "programHash": program_hash})
         ended_as = "abort"
         try:
-            outcome = await self._run_in_sandbox(source, tools, call)
+            outcome = await self._run_in_sandbox(source, call)
             ended_as = outcome.kind or "ok"
         finally:
             session.append("run/end", {"callId": call.id, "outcome": ended_as})
-        self._usage[call.id] = outcome.usage
         if outcome.kind is not None:
             raise RunError(outcome.kind, outcome.message, outcome.logs)
         value: RunValue = {"logs": list(outcome.logs)}
@@ -207,30 +198,167 @@ class CodeMode:
             value["result"] = outcome.result
         return value
 
-    async def _run_in_sandbox(self, source: str, tools: list[ToolName], call: Call) -> RunOutcome:
-        assert self._sandbox is not None
-        async with trio.open_nursery() as nursery:
-            calls = NestedCalls(
-                nursery,
-                self._pipeline,
-                self.session,
-                call,
-                max_parallel_calls=self._max_parallel_calls,
-                on_log=self._log_listeners.get(call.id),
-            )
-            try:
-                outcome = await self._sandbox.run(source, tools, calls, self.limits)
-            finally:
-                calls.close()
+    async def _run_in_sandbox(self, source: str, call: Call) -> RunOutcome:
+        opened = self._core.open
+        options = self._runs.get(call.id) or _RunOptions()
+        tools = [
+            ToolName(t.name, t.parameters.names, t.parameters.first_is_object, t.signature)
+            for t in self.registry
+        ]
+        stop = trio.CancelScope()
+        calls = NestedCalls(
+            opened.nursery,
+            Pipeline(self.registry, approvals=self._core.approvals, bodies=opened.bodies),
+            opened.session,
+            call,
+            max_parallel_calls=self._core.max_parallel_calls,
+            on_log=options.on_log,
+            recall=Recall(options.reuse) if options.reuse else None,
+            remember=options.remember,
+            failed=stop.cancel,
+        )
+        outcome: RunOutcome | None = None
+        try:
+            with stop:
+                outcome = await opened.sandbox.run(source, tools, calls, self._core.limits)
+        finally:
+            await calls.close()
+            options.calls = calls.finished()
+        assert outcome is not None  # what stopped the run was raised by `close`
+        options.usage = outcome.usage
         return outcome
+
+
+class CodeMode(Scope):
+    """Runs programs that call tools. An async context manager; use one for many runs.
+
+    `tools` are the functions of a program: tools, or a `Registry` of them. `limits` hold for each run.
+    `session` is a path, an open `Session` (left open), or None for one in memory. `hooks` hold for all calls;
+    `approver` answers when one of them, or a tool, asks (without one the call is denied). `spill` keeps text
+    that is too long to show. `mode` says what a model may call directly. `max_parallel_calls` bounds how
+    many overlapping calls of one run are under way. `sandbox` takes the place of this machine's.
+
+    Entering raises `SandboxUnavailable` or `SessionError`; a wrong tool raises `ToolDefinitionError` at once.
+    Leaving waits for tools that have not stopped when they were cancelled.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Tool] | Registry = (),
+        *,
+        limits: Limits | None = None,
+        session: Session | str | os.PathLike[str] | None = None,
+        hooks: Hooks | None = None,
+        approver: Approver | None = None,
+        spill: Spill | None = None,
+        mode: Mode | None = None,
+        max_parallel_calls: int = 10,
+        sandbox: Sandbox | None = None,
+    ) -> None:
+        if isinstance(tools, Registry):
+            registry = tools.scope(hooks=hooks, mode=mode)
+        else:
+            registry = Registry(tools, hooks=hooks, mode=mode)
+        if spill is not None:
+            registry.add_hooks(spill.hooks())
+        self._given_session = session
+        self._given_sandbox = sandbox
+        self._stack = AsyncExitStack()
+        core = _Core(limits or Limits(), Approvals(approver), spill, max_parallel_calls)
+        super().__init__(core, registry)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of each run."""
+        return self._core.limits
+
+    async def __aenter__(self) -> Self:
+        if self._core.opened is not None:
+            raise RuntimeError("this CodeMode is entered already; make another one, or share it")
+        async with AsyncExitStack() as stack:
+            given = self._given_session
+            session = given
+            if not isinstance(session, Session):
+                session = await stack.enter_async_context(Session.open(session))
+            sandbox = self._given_sandbox
+            if sandbox is None:
+                sandbox = await stack.enter_async_context(LocalSandbox(self._core.limits))
+            manager = trio.open_nursery()
+            nursery = await manager.__aenter__()
+            stack.push_async_callback(self._close, manager, nursery)
+            self._core.opened = _Opened(session, sandbox, nursery, Bodies(nursery))
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return await self._stack.__aexit__(kind, error, trace)
+
+    async def _close(self, manager: AbstractAsyncContextManager[trio.Nursery], nursery: trio.Nursery) -> None:
+        self._core.opened = None
+        # What is left in it are tools that were cancelled and did not stop. An error or a cancellation of whoever
+        # leaves is not theirs: it passes by them, and does not come back wrapped in a group.
+        nursery.cancel_scope.cancel()
+        nursery.cancel_scope.shield = True
+        await manager.__aexit__(None, None, None)
+
+
+class _Opened:
+    """What an engine has while it is entered."""
+
+    def __init__(self, session: Session, sandbox: Sandbox, nursery: trio.Nursery, bodies: Bodies) -> None:
+        self.session = session
+        self.sandbox = sandbox
+        self.nursery = nursery
+        self.bodies = bodies
+
+
+class _Core:
+    """What all scopes of an engine share."""
+
+    def __init__(
+        self, limits: Limits, approvals: Approvals, spill: Spill | None, max_parallel_calls: int
+    ) -> None:
+        self.limits = limits
+        self.approvals = approvals
+        self.spill = spill
+        self.max_parallel_calls = max_parallel_calls
+        self.opened: _Opened | None = None
+
+    @property
+    def open(self) -> _Opened:
+        if self.opened is None:
+            raise RuntimeError("enter it first: async with CodeMode(...) as cm")
+        return self.opened
+
+
+class _RunOptions:
+    """What `run` was asked for beside the program, and what it found out beside the outcome."""
+
+    def __init__(
+        self,
+        on_log: Callable[[str], None] | None = None,
+        remember: bool = False,
+        reuse: tuple[FinishedCall, ...] = (),
+    ) -> None:
+        self.on_log = on_log
+        self.remember = remember
+        self.reuse = reuse
+        self.usage = RunUsage()
+        self.calls: tuple[FinishedCall, ...] = ()
 
 
 def _new_id() -> str:
     return f"call_{secrets.token_hex(8)}"
 
 
-def _run_result(outcome: Outcome, usage: RunUsage) -> RunResult:
+def _run_result(outcome: Outcome, options: _RunOptions) -> RunResult:
     shown = text_of(outcome.content)
+    usage, calls = options.usage, options.calls
     if isinstance(outcome, Success):
         value: FrozenDict = outcome.value
         return RunResult(
@@ -239,11 +367,12 @@ def _run_result(outcome: Outcome, usage: RunUsage) -> RunResult:
             has_result="result" in value,
             text=shown,
             usage=usage,
+            calls=calls,
         )
     error = outcome.exception
     if isinstance(error, RunError):
         failed = RunFailure(kind=error.kind, message=error.reason)
-        return RunResult(logs=list(error.logs), error=failed, text=shown, usage=usage)
-    if isinstance(error, CodeModeError) and outcome.error.code in ("SANDBOX_UNAVAILABLE", "SESSION_ERROR"):
+        return RunResult(logs=list(error.logs), error=failed, text=shown, usage=usage, calls=calls)
+    if isinstance(error, SandboxUnavailable | SessionError):
         raise error
     return RunResult(logs=[], error=RunFailure(kind="refused", message=outcome.error.message), text=shown)

@@ -2,19 +2,24 @@
 
 A nested call is recorded when it starts (`tool/code-dispatch-start`) and when it ends
 (`tool/code-dispatch`: its content as shown and whether it is an error, never its value). One that never
-starts is not recorded.
+starts is not recorded. The program has its value before the end is recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import logging
+from collections.abc import Callable, Sequence
 
 import trio
+from msgspec import UNSET
 
-from codemode.content import content_to_json
+from codemode.content import Content, content_to_json
+from codemode.run_code.memory import FinishedCall, Recall
 from codemode.sandbox import CallRequest
 from codemode.session import Session
-from codemode.tools.call import Call, Success
+from codemode.tools.bodies import GRACE_SECONDS
+from codemode.tools.call import Call, Outcome, Success
 from codemode.tools.pipeline import Pipeline
 from codemode.tools.scheduler import Scheduler
 from codemode.values import JSON
@@ -25,9 +30,15 @@ _MAX_PENDING_BYTES = 4 * 1024 * 1024
 """Events that may wait in memory while a run goes on; then they are written, so that a run with many large
 calls does not hold them all."""
 
+_log = logging.getLogger("codemode.run_code")
+
 
 class NestedCalls:
-    """What one run reports to: hands its calls to a scheduler and its prints to `on_log`."""
+    """What one run reports to: hands its calls to a scheduler and its prints to `on_log`.
+
+    Its tasks live in `nursery`, which outlives the run, so that a tool that does not stop holds nobody.
+    `failed` is called when calls cannot be carried on (the log cannot be written); `close` raises why.
+    """
 
     def __init__(
         self,
@@ -38,12 +49,19 @@ class NestedCalls:
         *,
         max_parallel_calls: int,
         on_log: Callable[[str], None] | None = None,
+        recall: Recall | None = None,
+        remember: bool = False,
+        failed: Callable[[], None] | None = None,
     ) -> None:
         self.pipeline = pipeline
         self.session = session
         self.outer = outer
         self._on_log = on_log
-        self._scheduler = Scheduler(nursery, max_parallel_calls)
+        self._recall = recall
+        self._made: list[_NestedCall] | None = [] if remember else None
+        self._scheduler: Scheduler[_NestedCall] = Scheduler(
+            nursery, max_parallel_calls, self._answer, failed
+        )
         self._jobs: dict[int, _NestedCall] = {}
 
     def log(self, text: str) -> None:
@@ -51,34 +69,55 @@ class NestedCalls:
             self._on_log(text)
 
     def call(self, request: CallRequest) -> None:
-        job = _NestedCall(self, request)
+        earlier = None
+        if self._recall is not None:
+            earlier = self._recall.next(request.name, request.arguments)
+        job = _NestedCall(self, request, earlier)
         if self._scheduler.submit(job):
             self._jobs[request.id] = job
+            if self._made is not None:
+                self._made.append(job)
 
     def cancel(self, id: int) -> None:
         job = self._jobs.pop(id, None)
         if job is not None:
             self._scheduler.withdraw(job)
 
-    def close(self) -> None:
-        """The run is over: start nothing more, stop what runs. Its end is awaited by the nursery."""
+    async def close(self) -> None:
+        """The run is over: start nothing more, stop what runs, wait until it has ended, record it.
+
+        Shielded, and bounded: a tool that does not stop is recorded as such after `GRACE_SECONDS` and left
+        to itself.
+        """
         self._scheduler.close()
+        with trio.CancelScope(shield=True):
+            for stuck in await self._scheduler.ended(GRACE_SECONDS):
+                stuck.leave()
+
+    def finished(self) -> tuple[FinishedCall, ...]:
+        """The calls of this run, in the order of making, with the values they ended in."""
+        return tuple(job.finished() for job in self._made or ())
 
     def forget(self, id: int) -> None:
         self._jobs.pop(id, None)
+
+    async def _answer(self, jobs: Sequence[_NestedCall]) -> None:
+        await self.pipeline.answer([job.dispatch for job in jobs])
 
 
 class _NestedCall:
     """One job of the scheduler."""
 
-    __slots__ = ("_is_stopped", "_owner", "_request", "_scope", "dispatch")
+    __slots__ = ("_earlier", "_has_ended", "_is_stopped", "_owner", "_request", "_scope", "dispatch")
 
-    def __init__(self, owner: NestedCalls, request: CallRequest) -> None:
+    def __init__(self, owner: NestedCalls, request: CallRequest, earlier: FinishedCall | None) -> None:
         outer = owner.outer
         self._owner = owner
         self._request = request
+        self._earlier = earlier
         self._scope: trio.CancelScope | None = None
         self._is_stopped = False
+        self._has_ended = False
         self.dispatch = owner.pipeline.begin(
             request.name,
             request.arguments,
@@ -86,6 +125,12 @@ class _NestedCall:
             root_id=outer.root_id,
             parent=outer.token,
         )
+        if earlier is not None:
+            self.dispatch.remembered = earlier.value
+
+    @property
+    def asks(self) -> bool:
+        return self.dispatch.question is not None and self.dispatch.outcome is None
 
     def may_overlap(self) -> bool:
         call = self.dispatch.call
@@ -97,6 +142,53 @@ class _NestedCall:
         if self._scope is not None:
             self._scope.cancel()
 
+    async def decide(self) -> None:
+        if self._earlier is None:  # what was allowed once, and is not done again, is not asked again
+            with self._stoppable():
+                await self._owner.pipeline.decide(self.dispatch)
+
+    async def start(self) -> None:
+        self._log_start()
+        try:
+            with self._stoppable():
+                await self._owner.pipeline.guard(self.dispatch)
+        except BaseException:
+            await self._end_aborted()
+            raise
+
+    async def complete(self, turn: trio.Lock) -> None:
+        pipeline, dispatch = self._owner.pipeline, self.dispatch
+        try:
+            with self._stoppable() as scope:
+                await trio.lowlevel.checkpoint_if_cancelled()
+                await pipeline.perform(dispatch)
+                async with turn:
+                    await pipeline.settle(dispatch)
+        except BaseException:
+            await self._end_aborted()
+            raise
+        if scope.cancelled_caught:
+            await pipeline.settle_aborted(dispatch)
+        self._reply()
+        self._end(await self._stored_content())
+        if self._owner.session.pending_bytes > _MAX_PENDING_BYTES:
+            await self._owner.session.commit()
+
+    def leave(self) -> None:
+        """Give up waiting for this call: it was cancelled and goes on all the same."""
+        if not self._has_ended:
+            self.dispatch.fail(
+                f"tool call aborted: it was cancelled and did not stop within {GRACE_SECONDS:g} s",
+                code="ABORTED",
+                is_final=True,
+            )
+            self._end(None)
+
+    def finished(self) -> FinishedCall:
+        call, outcome = self.dispatch.call, self.dispatch.outcome
+        value = outcome.value if isinstance(outcome, Success) else UNSET
+        return FinishedCall(id=call.id, name=call.name, arguments=call.arguments, value=value)
+
     def _stoppable(self) -> trio.CancelScope:
         """A scope for one stage; `stop` cancels it, also when it came before."""
         self._scope = trio.CancelScope()
@@ -104,38 +196,12 @@ class _NestedCall:
             self._scope.cancel()
         return self._scope
 
-    async def prepare(self) -> None:
-        self._owner.session.append("tool/code-dispatch-start", self._event())
-        try:
-            with self._stoppable():
-                await self._owner.pipeline.prepare(self.dispatch)
-        except BaseException:
-            await self._end_aborted()
-            raise
-
-    async def complete(self, turn: trio.Lock) -> None:
-        pipeline = self._owner.pipeline
-        try:
-            with self._stoppable() as scope:
-                await trio.lowlevel.checkpoint_if_cancelled()
-                await pipeline.perform(self.dispatch)
-                async with turn:
-                    await pipeline.settle(self.dispatch)
-        except BaseException:
-            await self._end_aborted()
-            raise
-        if scope.cancelled_caught:
-            await self._end_aborted()
-        else:
-            self._end()
-        if self._owner.session.pending_bytes > _MAX_PENDING_BYTES:
-            await self._owner.session.commit()
-
     async def _end_aborted(self) -> None:
         await self._owner.pipeline.settle_aborted(self.dispatch)
-        self._end()
+        self._reply()
+        self._end(None)
 
-    def _end(self) -> None:
+    def _reply(self) -> None:
         outcome = self.dispatch.outcome
         assert outcome is not None
         if isinstance(outcome, Success):
@@ -143,8 +209,45 @@ class _NestedCall:
         else:
             self._request.fail(outcome.error.message, outcome.error.code)
         self._owner.forget(self._request.id)
+
+    async def _stored_content(self) -> Content | None:
+        """Return other content for the log, if a hook has some; a hook that fails has none."""
+        outcome: Outcome | None = self.dispatch.outcome
+        stored: Content | None = None
+        for hook in self.dispatch.hooks.stored_content:
+            try:
+                said = hook(self.dispatch.call, outcome)  # type: ignore[arg-type]
+                if inspect.isawaitable(said):
+                    said = await said
+                if said is not None:
+                    content_to_json(tuple(said))
+                    stored = tuple(said)
+            except Exception:
+                _log.warning(
+                    "a hook for stored content failed; the content is stored as it is", exc_info=True
+                )
+        return stored
+
+    def _log_start(self) -> None:
+        self._owner.session.append("tool/code-dispatch-start", self._event())
+        if self._earlier is not None:
+            self._owner.session.append(
+                "run/reuse",
+                {
+                    "callId": self._owner.outer.id,
+                    "subCallId": self.dispatch.call.id,
+                    "fromSubCallId": self._earlier.id,
+                },
+            )
+
+    def _end(self, stored: Content | None) -> None:
+        if self._has_ended:
+            return
+        self._has_ended = True
+        outcome = self.dispatch.outcome
+        assert outcome is not None
         end = self._event()
-        end["content"] = content_to_json(outcome.content)
+        end["content"] = content_to_json(outcome.content if stored is None else stored)
         end["isError"] = outcome.is_error
         self._owner.session.append("tool/code-dispatch", end)
 

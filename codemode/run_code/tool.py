@@ -8,11 +8,11 @@ from typing import Any, NotRequired, TypedDict
 from codemode.content import Text
 from codemode.errors import RunError, ToolError
 from codemode.rendering import cut_middle, json_text
+from codemode.schemas import TypedOutput, TypedParameters
 from codemode.tools.call import Call, Failure, Outcome
 from codemode.tools.definition import Output, Tool
 from codemode.tools.registry import RUN_CODE
-from codemode.schemas import TypedOutput, TypedParameters
-from codemode.values import JSON
+from codemode.tools.spill import Spill
 
 __all__ = ["MAX_SHOWN_BYTES", "RunProgram", "RunValue", "run_code_tool"]
 
@@ -47,13 +47,23 @@ def _parameters(code: str, description: str) -> None:
     """The parameters of run_code: the program, and in a few words what it is for."""
 
 
-def run_code_tool(run_program: RunProgram) -> Tool:
-    """Return the `run_code` tool over something that runs programs."""
+def run_code_tool(run_program: RunProgram, spill: Spill | None = None) -> Tool:
+    """Return the `run_code` tool over something that runs programs. With `spill`, long text is kept whole."""
 
     async def execute(arguments: dict[str, Any], call: Call) -> RunValue:
         if not arguments["description"].strip():
             raise ToolError("description is empty; say in a few words what the program is for")
         return await run_program(arguments["code"], call)
+
+    async def finalize(call: Call, outcome: Outcome) -> list[Text] | None:
+        parts = [block.text for block in outcome.content if isinstance(block, Text)]
+        if len(parts) < len(outcome.content):
+            return None
+        text = "\n".join(parts)
+        if isinstance(outcome, Failure) and isinstance(outcome.exception, RunError):
+            text = _failure_text(outcome.exception)
+        shown = None if spill is None else await spill.shorten(call, text, MAX_SHOWN_BYTES)
+        return [Text(cut_middle(text, MAX_SHOWN_BYTES, _MORE) if shown is None else shown)]
 
     return Tool(
         RUN_CODE,
@@ -61,30 +71,20 @@ def run_code_tool(run_program: RunProgram) -> Tool:
         TypedParameters(_parameters),
         Output(TypedOutput(RunValue), _render),
         execute,
-        finalize_content=_show_failure,
+        finalize_content=finalize,
     )
 
 
-def shown_result(logs: list[str], result: JSON, has_result: bool) -> str:
-    """Return the text that a model sees of a run that ended well."""
-    parts = ["\n".join(logs)] if logs else []
-    if has_result:
+def _render(arguments: object, value: RunValue) -> list[Text]:
+    parts = ["\n".join(value["logs"])] if value["logs"] else []
+    if "result" in value:
+        result = value["result"]
         parts.append(result if isinstance(result, str) else json_text(result))
     text = "\n".join(part for part in parts if part)
-    return cut_middle(text or "(the program ended without output)", MAX_SHOWN_BYTES, _MORE)
+    return [Text(text or "(the program ended without output)")]
 
 
-def _render(arguments: object, value: RunValue) -> list[Text]:
-    return [Text(shown_result(value["logs"], value.get("result"), "result" in value))]
-
-
-def _show_failure(call: Call, outcome: Outcome) -> list[Text] | None:
+def _failure_text(error: RunError) -> str:
     """A failed run shows its kind and message first, then what was printed before."""
-    if not isinstance(outcome, Failure) or not isinstance(outcome.exception, RunError):
-        return None
-    error = outcome.exception
     text = f"Error: {error}"
-    if error.logs:
-        room = max(MAX_SHOWN_BYTES - len(text.encode()) - 64, MAX_SHOWN_BYTES // 4)
-        text += "\n\nPrinted before:\n" + cut_middle("\n".join(error.logs), room, _MORE)
-    return [Text(cut_middle(text, MAX_SHOWN_BYTES, _MORE))]
+    return text + ("\n\nPrinted before:\n" + "\n".join(error.logs) if error.logs else "")

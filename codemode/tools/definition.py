@@ -38,7 +38,10 @@ PresentationMeta: TypeAlias = Callable[[Any, Any], JSON]
 Execute: TypeAlias = Callable[[dict[str, Any], Call], Awaitable[object]]
 """`await execute(arguments, call) -> what the output schema takes`; raises to fail."""
 Parallel: TypeAlias = bool | Callable[[dict[str, JSON]], bool]
-FinalizeContent: TypeAlias = Callable[[Call, Outcome], Sequence[Text | Image] | None]
+Approval: TypeAlias = str | Callable[[dict[str, JSON]], str | None]
+"""The reason to ask before a call, or a function of the frozen arguments that returns one, or None."""
+_Blocks: TypeAlias = Sequence[Text | Image] | None
+FinalizeContent: TypeAlias = Callable[[Call, Outcome], _Blocks | Awaitable[_Blocks]]
 """The tool's last word on what is shown: other blocks, or None for no change."""
 
 
@@ -73,11 +76,13 @@ class Tool:
 
     `parameters` is a JSON Schema object; `execute` an async function of the arguments and the `Call`.
     `parallel=True`, or a function of the frozen arguments that returns exactly True, says that calls may
-    overlap; anything else is exclusive. `timeout` is in seconds, None for no limit of its own.
+    overlap; anything else is exclusive. `timeout` is in seconds, None for no limit of its own. `approval`
+    says that somebody is asked before a call, and why.
     Raises `ToolDefinitionError`, naming what is missing or cannot be enforced.
     """
 
     __slots__ = (
+        "approval",
         "description",
         "execute",
         "finalize_content",
@@ -98,6 +103,7 @@ class Tool:
         *,
         parallel: Parallel = False,
         timeout: float | None = None,
+        approval: Approval | None = None,
         finalize_content: FinalizeContent | None = None,
     ) -> None:
         self.name = _checked_name(name)
@@ -118,6 +124,7 @@ class Tool:
             self.execute = execute
             self.parallel = parallel
             self.timeout = _checked_timeout(timeout)
+            self.approval = approval
             self.finalize_content = finalize_content
         except ToolDefinitionError as error:
             raise ToolDefinitionError(f"tool {self.name!r}: {error}") from None
@@ -130,6 +137,14 @@ class Tool:
         """The call as Python would write it, for error messages: `grep(pattern: str, path: str = '.')`."""
         return self.name + self.parameters.signature
 
+    def describe(self) -> dict[str, JSON]:
+        """Return what a model is told of it: name, description, parameters (JSON Schema)."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": self.parameters.json_schema,
+        }
+
     def may_overlap(self, arguments: dict[str, JSON]) -> bool:
         """Return whether a call with these frozen arguments may run beside others. Never raises."""
         if callable(self.parallel):
@@ -138,6 +153,10 @@ class Tool:
             except Exception:
                 return False  # a classifier that fails has not said that calls may overlap
         return self.parallel is True
+
+    def reason_to_ask(self, arguments: dict[str, JSON]) -> str | None:
+        """Return why somebody is to be asked before a call with these arguments, or None."""
+        return self.approval(arguments) if callable(self.approval) else self.approval
 
 
 def as_text(arguments: object, value: JSON) -> Content:
@@ -158,6 +177,7 @@ def tool(
     description: str | None = ...,
     parallel: Parallel = ...,
     timeout: float | None = ...,
+    approval: Approval | None = ...,
     presentation_meta: PresentationMeta | None = ...,
     finalize_content: FinalizeContent | None = ...,
 ) -> Callable[[Callable[..., object]], Tool]: ...
@@ -176,6 +196,7 @@ def tool(
     description: str | None = None,
     parallel: Parallel = False,
     timeout: float | None = None,
+    approval: Approval | None = None,
     presentation_meta: PresentationMeta | None = None,
     finalize_content: FinalizeContent | None = None,
 ) -> Tool | Callable[[Callable[..., object]], Tool]:
@@ -221,6 +242,7 @@ def tool(
             _execute_function(body, injected),
             parallel=parallel,
             timeout=timeout,
+            approval=approval,
             finalize_content=finalize_content,
         )
 

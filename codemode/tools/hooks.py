@@ -6,8 +6,11 @@
     post_execute      in order; each sees what the one before it left
     finalize_content  the tool's own first, then these, once, for every outcome
     observers         in order; can change nothing, and what they raise is only logged
+    stored_content    for the stored copy of a nested call's content, after the program has its value;
+                      what they raise is only logged, and the content is stored as it is
 
-Every hook may be a plain or an async function. A hook that raises fails the call, never the host.
+Hooks of an outer scope come before those of an inner one. Every hook may be a plain or an async function.
+A hook that raises before `observers` fails the call, never the host.
 """
 
 from __future__ import annotations
@@ -24,7 +27,6 @@ from codemode.values import JSON
 __all__ = [
     "Accept",
     "Allow",
-    "Approver",
     "Around",
     "Ask",
     "Block",
@@ -37,6 +39,7 @@ __all__ = [
     "PostDecision",
     "PostExecute",
     "PreExecute",
+    "StoredContent",
 ]
 
 _T = TypeVar("_T")
@@ -54,7 +57,7 @@ class Deny(Struct, frozen=True):
 
 
 class Ask(Struct, frozen=True):
-    """Somebody has to say whether the call may go on. Without an approver it is denied."""
+    """Somebody has to say whether the call may go on (see `approval`). Without an approver it is denied."""
 
     reason: str
 
@@ -91,12 +94,11 @@ Around: TypeAlias = Callable[[Call, Callable[[], Awaitable[Outcome]]], Awaitable
 PostExecute: TypeAlias = Callable[[Call, Outcome], _Maybe[PostDecision | None]]
 FinalizeContent: TypeAlias = Callable[[Call, Outcome], _Maybe[Sequence[Text | Image] | None]]
 Observer: TypeAlias = Callable[[Call, Outcome], _Maybe[None]]
-Approver: TypeAlias = Callable[[Call, str], _Maybe[bool]]
-"""Answers an `Ask`: whether this call, with this reason to ask, may go on."""
+StoredContent: TypeAlias = Callable[[Call, Outcome], _Maybe[Sequence[Text | Image] | None]]
 
 
 class Hooks(Struct, frozen=True, kw_only=True):
-    """The hooks that hold for all calls of one engine."""
+    """The hooks that hold for all calls of one scope; `a | b` is those of `a`, then those of `b`."""
 
     pre_execute: tuple[PreExecute, ...] = ()
     guards: tuple[Guard, ...] = ()
@@ -104,4 +106,15 @@ class Hooks(Struct, frozen=True, kw_only=True):
     post_execute: tuple[PostExecute, ...] = ()
     finalize_content: tuple[FinalizeContent, ...] = ()
     observers: tuple[Observer, ...] = ()
-    approver: Approver | None = None
+    stored_content: tuple[StoredContent, ...] = ()
+
+    def __or__(self, later: Hooks) -> Hooks:
+        return Hooks(
+            pre_execute=self.pre_execute + later.pre_execute,
+            guards=self.guards + later.guards,
+            around=self.around + later.around,
+            post_execute=self.post_execute + later.post_execute,
+            finalize_content=self.finalize_content + later.finalize_content,
+            observers=self.observers + later.observers,
+            stored_content=self.stored_content + later.stored_content,
+        )

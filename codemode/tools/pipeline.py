@@ -3,7 +3,7 @@
     prepare   1  mint the token; snapshot and freeze the arguments
               2  mode: in `code` mode a direct call of anything but run_code fails, and says the way
               3  cancelled already
-              4  pre-execute hooks, approval, guards
+              4  pre-execute hooks; whether somebody is asked; guards
     perform   5  around hooks, innermost the body: validate arguments, execute
               6  make the outcome: snapshot, validate, freeze, render, metadata for a direct call
               7  an outcome that an around hook brought is made again, unless it is this call's own
@@ -11,24 +11,27 @@
               9  finalize the content, once, for every outcome; then observers
 
 The three parts are separate so that a scheduler can run the first and the last one at a time while bodies
-overlap; `execute` is all of them. Whatever is raised or cancelled on the way, a call ends in exactly one
-outcome. Nothing here knows of sessions or sandboxes.
+overlap, and put asks together; `finish` is all of them. Whatever is raised or cancelled on the way, a call
+ends in exactly one outcome. Nothing here knows of sessions or sandboxes.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import trio
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from codemode.content import Content, Image, Text
 from codemode.errors import CodeModeError, ToolArgumentsError, ToolOutputError
 from codemode.schemas import frozen_arguments
+from codemode.tools.approval import ApprovalRequest, Approvals
+from codemode.tools.bodies import Bodies, BodyTimeout
 from codemode.tools.call import (
     ABORTED,
     ABORTED_BEFORE_DISPATCH,
@@ -40,19 +43,14 @@ from codemode.tools.call import (
     failure,
 )
 from codemode.tools.definition import Tool
-from codemode.tools.hooks import Accept, Allow, Ask, Block, Decision, Deny, Hooks
+from codemode.tools.hooks import Accept, Allow, Ask, Block, Deny, Hooks
 from codemode.tools.registry import RUN_CODE, Registry
-from codemode.values import FrozenDict, InvalidValue, freeze
+from codemode.values import JSON, FrozenDict, InvalidValue, freeze
 
-__all__ = ["DENIED", "TIMEOUT", "Dispatch", "Mode", "Pipeline"]
-
-Mode: TypeAlias = Literal["native", "code", "both"]
-"""Which calls the model may make itself: tools only, run_code only, or both."""
+__all__ = ["DENIED", "Dispatch", "Pipeline"]
 
 DENIED = "DENIED"
 """Code of a call that a hook, a guard or an approver refused."""
-TIMEOUT = "TOOL_TIMEOUT"
-"""Code of a call whose tool took longer than its own timeout."""
 
 _SETTLE_SECONDS = 5.0  # for finalizers and observers of a call that was cancelled
 
@@ -61,13 +59,31 @@ _T = TypeVar("_T")
 
 
 class Dispatch:
-    """The state of one call on its way through the pipeline. `outcome` is None until there is one."""
+    """The state of one call on its way through the pipeline. `outcome` is None until there is one.
 
-    __slots__ = ("body_started", "call", "is_final", "is_finished", "made", "outcome", "tool")
+    `question` is the reason why somebody has to be asked before it may go on, None when nobody has to.
+    `remembered` is a value from an earlier run that stands in for the body, to be made again; UNSET for none.
+    """
 
-    def __init__(self, call: Call, tool: Tool | None) -> None:
+    __slots__ = (
+        "body_started",
+        "call",
+        "hooks",
+        "is_final",
+        "is_finished",
+        "made",
+        "outcome",
+        "question",
+        "remembered",
+        "tool",
+    )
+
+    def __init__(self, call: Call, tool: Tool | None, hooks: Hooks) -> None:
         self.call = call
         self.tool = tool
+        self.hooks = hooks
+        self.question: str | None = None
+        self.remembered: JSON | UnsetType = UNSET
         self.outcome: Outcome | None = None
         self.is_final = False  # post-execute hooks do not see it
         self.is_finished = False  # stage 9 has begun; it never begins twice
@@ -87,25 +103,24 @@ class Dispatch:
 
 
 class Pipeline:
-    """Executes calls of the tools in a registry, under hooks.
+    """Executes calls of the tools in a registry, under its hooks and its mode.
 
-    `run_code` is the tool of that name, if there is one; it stands outside the registry.
+    `run_code` is the tool of that name, if there is one; it stands outside the registry. `approvals` answers
+    asks. `bodies` are where bodies run that may not stop; without it a body holds its caller.
     """
 
     def __init__(
         self,
         registry: Registry,
-        hooks: Hooks | None = None,
         *,
-        mode: Mode = "both",
         run_code: Tool | None = None,
+        approvals: Approvals | None = None,
+        bodies: Bodies | None = None,
     ) -> None:
-        if mode not in ("native", "code", "both"):
-            raise ValueError(f"mode={mode!r}: choose 'native', 'code' or 'both'")
         self.registry = registry
-        self.hooks = hooks or Hooks()
-        self.mode = mode
         self.run_code = run_code
+        self.approvals = approvals or Approvals(None)
+        self.bodies = bodies
 
     async def execute(
         self,
@@ -125,7 +140,9 @@ class Pipeline:
     async def finish(self, dispatch: Dispatch) -> Outcome:
         """Take a call that has begun through all the other stages. Cancellation is as in `execute`."""
         try:
-            await self.prepare(dispatch)
+            await self.decide(dispatch)
+            await self.answer([dispatch])
+            await self.guard(dispatch)
             await self.perform(dispatch)
             await self.settle(dispatch)
         except BaseException:
@@ -151,10 +168,10 @@ class Pipeline:
         except InvalidValue as error:
             frozen, problem = FrozenDict(), str(error)
         call = Call(token=Token(), id=id, root_id=root_id or id, name=name, arguments=frozen, parent=parent)
-        dispatch = Dispatch(call, self._find(call))
+        dispatch = Dispatch(call, self._find(call), self.registry.hooks)
         if problem is not None:
             dispatch.fail(problem, code=ToolArgumentsError.code, is_final=True)
-        elif self.mode == "code" and call.is_direct and name != RUN_CODE:
+        elif call.is_direct and name != RUN_CODE and self.registry.mode == "code":
             where = f"tools.{name}(…)" if name.isidentifier() else f"tools[{name!r}](…)"
             dispatch.fail(
                 f"unknown tool {name!r}: only {RUN_CODE} can be called directly; "
@@ -164,44 +181,70 @@ class Pipeline:
             )
         return dispatch
 
-    async def prepare(self, dispatch: Dispatch) -> None:
-        """Stages 3 and 4. Raises nothing but cancellation."""
+    async def decide(self, dispatch: Dispatch) -> None:
+        """Stages 3 and 4, as far as they go without an answer from somebody: sets `question` or an outcome.
+
+        Raises nothing but cancellation.
+        """
         if dispatch.outcome is not None:
             return
         await trio.lowlevel.checkpoint_if_cancelled()
-        hooks, call = self.hooks, dispatch.call
-        if not (hooks.pre_execute or hooks.guards):
+        call, tool = dispatch.call, dispatch.tool
+        if not dispatch.hooks.pre_execute and (tool is None or tool.approval is None):
             return
         try:
-            decision: Decision = Allow()
-            for hook in hooks.pre_execute:
+            question: str | None = None
+            for hook in dispatch.hooks.pre_execute:
                 said = await _result(hook(call))
                 if isinstance(said, Deny):
-                    decision = said
-                    break
-                if isinstance(said, Ask) and isinstance(decision, Allow):
-                    decision = said
-                elif said is not None and not isinstance(said, Allow | Ask):
+                    dispatch.fail(said.reason, code=DENIED)
+                    return
+                if isinstance(said, Ask):
+                    question = question or said.reason
+                elif said is not None and not isinstance(said, Allow):
                     raise TypeError(f"a pre-execute hook returns Allow, Deny, Ask or None, not {said!r}")
-            if isinstance(decision, Ask):
-                decision = await self._ask(call, decision)
-            if isinstance(decision, Allow):
-                for guard in hooks.guards:
-                    reason = await _result(guard(call))
-                    if reason is not None:
-                        decision = Deny(str(reason))
-                        break
-            if isinstance(decision, Deny):
-                dispatch.fail(decision.reason, code=DENIED)
+            if question is None and tool is not None:
+                question = tool.reason_to_ask(call.arguments)
+            if question is not None and not self.approvals.is_allowed(call):
+                dispatch.question = question
         except Exception as error:
             dispatch.outcome = self._failed(call, error, "a hook before the call failed: ")
             dispatch.is_final = True
 
-    async def _ask(self, call: Call, ask: Ask) -> Decision:
-        if self.hooks.approver is None:
-            return Deny(f"{ask.reason} (tool {call.name!r} needs approval, and nobody is there to give it)")
-        approved = await _result(self.hooks.approver(call, ask.reason))
-        return Allow() if approved is True else Deny(f"the call of tool {call.name!r} was not approved")
+    async def answer(self, dispatches: Sequence[Dispatch]) -> None:
+        """Ask for all calls that wait for an answer, together; those that are refused have their outcome then.
+
+        Raises nothing but cancellation.
+        """
+        waiting = [each for each in dispatches if each.question is not None and each.outcome is None]
+        requests = [
+            ApprovalRequest(each.call, each.tool, each.question)
+            for each in waiting
+            if each.tool is not None and each.question is not None
+        ]
+        if not requests:
+            return  # an unknown tool is not asked about; it fails by itself
+        reasons = await self.approvals.ask(requests)
+        told = {id(request.call): reason for request, reason in zip(requests, reasons, strict=True)}
+        for each in waiting:
+            each.question = None
+            reason = told.get(id(each.call))
+            if reason is not None:
+                each.fail(reason, code=DENIED)
+
+    async def guard(self, dispatch: Dispatch) -> None:
+        """The end of stage 4: guards, which can only deny. Raises nothing but cancellation."""
+        if dispatch.outcome is not None:
+            return
+        try:
+            for guard in dispatch.hooks.guards:
+                reason = await _result(guard(dispatch.call))
+                if reason is not None:
+                    dispatch.fail(str(reason), code=DENIED)
+                    return
+        except Exception as error:
+            dispatch.outcome = self._failed(dispatch.call, error, "a guard of the call failed: ")
+            dispatch.is_final = True
 
     # -------------------------------------------------------------------------------- 5 to 7
 
@@ -211,10 +254,10 @@ class Pipeline:
             return
         call = dispatch.call
         proceed: Callable[[], Awaitable[Outcome]] = lambda: self._dispatch_body(dispatch)  # noqa: E731
-        if not self.hooks.around:
+        if not dispatch.hooks.around:
             dispatch.outcome = await proceed()
             return
-        for hook in reversed(self.hooks.around):
+        for hook in reversed(dispatch.hooks.around):
             proceed = _wrapped(hook, call, proceed)
         try:
             dispatch.outcome = self._own(dispatch, await proceed())
@@ -233,15 +276,15 @@ class Pipeline:
                 raise ToolArgumentsError(
                     f"invalid arguments: {error}; the signature is {tool.signature}", error.violations
                 ) from None
+            if dispatch.remembered is not UNSET:
+                return self._succeed(dispatch, tool, dispatch.remembered)
+            await trio.lowlevel.checkpoint_if_cancelled()
             dispatch.body_started = True
-            if tool.timeout is None:
-                returned = await tool.execute(accepted, call)
+            if self.bodies is not None and (call.is_direct or tool.timeout is not None):
+                body = functools.partial(tool.execute, accepted, call)
+                returned = await self.bodies.run(call.name, body, tool.timeout)
             else:
-                with trio.move_on_after(tool.timeout) as scope:
-                    returned = await tool.execute(accepted, call)
-                if scope.cancelled_caught:
-                    text = f"tool call timed out after {tool.timeout:g} s"
-                    return failure(call.token, text, code=TIMEOUT, type="TimeoutError")
+                returned = await _in_time(tool.execute(accepted, call), tool.timeout)
             return self._succeed(dispatch, tool, returned)
         except BaseException as error:
             if _must_propagate(error):
@@ -296,7 +339,7 @@ class Pipeline:
         """Stages 8 and 9. Raises nothing but cancellation."""
         assert dispatch.outcome is not None
         if not dispatch.is_final:
-            for hook in self.hooks.post_execute:
+            for hook in dispatch.hooks.post_execute:
                 try:
                     said = await _result(hook(dispatch.call, dispatch.outcome))
                     dispatch.outcome = self._after(dispatch, dispatch.outcome, said)
@@ -342,7 +385,7 @@ class Pipeline:
     async def _finish(self, dispatch: Dispatch) -> None:
         dispatch.is_finished = True
         call = dispatch.call
-        finalizers = self.hooks.finalize_content
+        finalizers = dispatch.hooks.finalize_content
         if dispatch.tool is not None and dispatch.tool.finalize_content is not None:
             finalizers = (dispatch.tool.finalize_content, *finalizers)
         for finalize in finalizers:
@@ -355,7 +398,7 @@ class Pipeline:
             except Exception as error:
                 dispatch.outcome = self._failed(call, error, "finalizing the content failed: ")
                 break
-        for observer in self.hooks.observers:
+        for observer in dispatch.hooks.observers:
             assert dispatch.outcome is not None
             try:
                 await _result(observer(call, dispatch.outcome))
@@ -367,7 +410,7 @@ class Pipeline:
     def _find(self, call: Call) -> Tool | None:
         if call.name != RUN_CODE:
             return self.registry.get(call.name)
-        return self.run_code if call.is_direct and self.mode != "native" else None
+        return self.run_code if call.is_direct and self.registry.mode != "native" else None
 
     def _require(self, call: Call) -> Tool:
         return self._find(call) or self.registry.require(call.name)
@@ -383,6 +426,15 @@ class Pipeline:
             type=type(error).__name__,
             exception=error,
         )
+
+
+async def _in_time(body: Awaitable[object], seconds: float | None) -> object:
+    if seconds is None:
+        return await body
+    with trio.move_on_after(seconds) as limit:
+        return await body
+    assert limit.cancelled_caught
+    raise BodyTimeout(f"tool call timed out after {seconds:g} s")
 
 
 def _wrapped(

@@ -1,31 +1,82 @@
-"""Which tools there are. Registering checks names; what a tool is was checked when it was made."""
+"""Which tools there are, for whom, and under which hooks: a global layer, and scopes over it.
+
+A scope (an agent, a request) sees the tools of the layer below, narrowed by its restrictions, and its own
+tools, which shadow. What is listed, described, bound in programs and callable is always this one view.
+Changes take effect for the next look-up, also while programs run.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Literal, TypeAlias
 
 from codemode.errors import ToolDefinitionError, UnknownToolError
 from codemode.tools.definition import Tool
+from codemode.tools.hooks import Hooks
+from codemode.values import JSON
 
-__all__ = ["RUN_CODE", "Registry"]
+__all__ = ["RUN_CODE", "Mode", "Registry"]
 
 RUN_CODE = "run_code"
-"""The name of the tool that runs programs; no other tool can have it."""
+"""The name of the tool that runs programs; no other tool can have it, and no restriction can name it."""
+
+Mode: TypeAlias = Literal["native", "code", "both"]
+"""Which calls the model may make itself: tools only, run_code only, or both."""
 
 
 class Registry:
-    """The tools that can be called, by name. Changes take effect for the next look-up."""
+    """One layer of tools, hooks and mode. `Registry()` is a global layer; `scope` makes one over it.
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        self._tools: dict[str, Tool] = {}
+    Raises `ToolDefinitionError` for a wrong tool, `ValueError` for a wrong mode.
+    """
+
+    def __init__(
+        self, tools: Iterable[Tool] = (), *, hooks: Hooks | None = None, mode: Mode | None = None
+    ) -> None:
+        self._start(None, hooks, mode)
         for each in tools:
             self.register(each)
 
-    def register(self, tool: Tool) -> Callable[[], None]:
-        """Add a tool; return the function that removes it again.
+    def _start(self, parent: Registry | None, hooks: Hooks | None, mode: Mode | None) -> None:
+        if mode not in ("native", "code", "both", None):
+            raise ValueError(f"mode={mode!r}: choose 'native', 'code' or 'both'")
+        self._parent = parent
+        self._root: Registry = self if parent is None else parent._root
+        self._mode = mode
+        self._tools: dict[str, Tool] = {}
+        self._restrictions: list[_Restriction] = []
+        self._hooks: list[Hooks] = [] if hooks is None else [hooks]
+        self._version = 0  # of the root: counts changes anywhere in its tree
+        self._cached_at = -1
+        self._cached_tools: dict[str, Tool] = {}
+        self._cached_hooks = Hooks()
 
-        Raises `ToolDefinitionError` for anything that is no tool, a reserved name, or a name in use.
+    # -------------------------------------------------------------------------------- changing
+
+    def scope(
+        self,
+        tools: Iterable[Tool] = (),
+        *,
+        hooks: Hooks | None = None,
+        mode: Mode | None = None,
+        allow: Collection[str] | None = None,
+        deny: Collection[str] | None = None,
+    ) -> Registry:
+        """Return a new scope over this layer: its own tools, restrictions, hooks and mode (None: inherited)."""
+        scope = Registry.__new__(Registry)
+        scope._start(self, hooks, mode)
+        if allow is not None or deny is not None:
+            scope.restrict(allow=allow, deny=deny)
+        for each in tools:
+            scope.register(each)
+        return scope
+
+    def register(self, tool: Tool) -> Callable[[], None]:
+        """Add a tool to this layer; return the function that removes it again.
+
+        Raises `ToolDefinitionError` for anything that is no tool, a reserved name, or a name in use in
+        this layer. A scope's tool may have the name of one below, which it then shadows.
         """
         if not isinstance(tool, Tool):
             hint = "; decorate the function with @tool(render=…)" if callable(tool) else ""
@@ -35,41 +86,157 @@ class Registry:
                 f"tool {RUN_CODE!r}: this name is taken by the tool that runs programs; choose another"
             )
         if tool.name in self._tools:
+            where = "" if self._parent is None else " in this scope"
             raise ToolDefinitionError(
-                f"tool {tool.name!r} is registered already; remove that one first, or give this one another name"
+                f"tool {tool.name!r} is registered already{where}; remove that one first, or give this one "
+                "another name"
             )
         self._tools[tool.name] = tool
+        self._changed()
 
         def remove() -> None:
             if self._tools.get(tool.name) is tool:
                 del self._tools[tool.name]
+                self._changed()
 
         return remove
 
+    def restrict(
+        self, *, allow: Collection[str] | None = None, deny: Collection[str] | None = None
+    ) -> Callable[[], None]:
+        """Narrow what this scope inherits; several restrictions intersect. Return the function that lifts it.
+
+        The scope's own tools are not touched. Raises `ValueError` for a global layer, for no list at all,
+        for `run_code`, and for names that there are none of; `TypeError` for a text instead of a list.
+        """
+        if self._parent is None:
+            raise ValueError(
+                "restrict() narrows what a scope inherits; make one first: registry.scope(allow=[…])"
+            )
+        if allow is None and deny is None:
+            raise ValueError("restrict() without allow or deny changes nothing; give one of them")
+        if isinstance(allow, str) or isinstance(deny, str):
+            raise TypeError("restrict() takes lists of names, not one text")
+        named = {*(allow or ()), *(deny or ())}
+        if RUN_CODE in named:
+            raise ValueError(f"{RUN_CODE!r} cannot be restricted; use mode='native' to leave it out")
+        unknown = sorted(named - self._parent._view().keys())
+        if unknown:
+            known = ", ".join(sorted(self._parent._view())) or "none"
+            raise ValueError(
+                f"restrict() names unknown tools: {', '.join(map(repr, unknown))}; there are: {known}"
+            )
+        restriction = _Restriction(None if allow is None else frozenset(allow), frozenset(deny or ()))
+        self._restrictions.append(restriction)
+        self._changed()
+
+        def lift() -> None:
+            if restriction in self._restrictions:
+                self._restrictions.remove(restriction)
+                self._changed()
+
+        return lift
+
+    def add_hooks(self, hooks: Hooks) -> Callable[[], None]:
+        """Add hooks to this layer, after those it has; return the function that removes them again.
+
+        A call that has begun keeps the hooks it began with.
+        """
+        self._hooks.append(hooks)
+        self._changed()
+
+        def remove() -> None:
+            for index, each in enumerate(self._hooks):
+                if each is hooks:
+                    del self._hooks[index]
+                    self._changed()
+                    return
+
+        return remove
+
+    # -------------------------------------------------------------------------------- reading
+
+    @property
+    def mode(self) -> Mode:
+        """The mode of this layer, or of the nearest one below that has one; `both` where none has."""
+        layer: Registry | None = self
+        while layer is not None:
+            if layer._mode is not None:
+                return layer._mode
+            layer = layer._parent
+        return "both"
+
+    @property
+    def hooks(self) -> Hooks:
+        """The hooks that hold here: those of the layers below first."""
+        self._view()
+        return self._cached_hooks
+
     def get(self, name: str) -> Tool | None:
         """Return the tool of that name, or None."""
-        return self._tools.get(name)
+        return self._view().get(name)
 
     def require(self, name: str) -> Tool:
         """Return the tool of that name. Raises `UnknownToolError` with the nearest names."""
-        tool = self._tools.get(name)
+        view = self._view()
+        tool = view.get(name)
         if tool is None:
-            near = difflib.get_close_matches(name, self._tools, 3)
+            near = difflib.get_close_matches(name, view, 3)
             if near:
                 hint = f"; did you mean {' or '.join(map(repr, near))}?"
-            elif self._tools:
-                hint = f"; there are: {', '.join(sorted(self._tools)[:20])}"
+            elif view:
+                hint = f"; there are: {', '.join(sorted(view)[:20])}"
             else:
                 hint = "; no tools are registered"
             raise UnknownToolError(f"unknown tool {name!r}{hint}")
         return tool
 
     def __iter__(self) -> Iterator[Tool]:
-        """All tools, by name."""
-        return iter([self._tools[name] for name in sorted(self._tools)])
+        """The visible tools, by name."""
+        view = self._view()
+        return iter([view[name] for name in sorted(view)])
 
     def __len__(self) -> int:
-        return len(self._tools)
+        return len(self._view())
 
     def __contains__(self, name: object) -> bool:
-        return name in self._tools
+        return name in self._view()
+
+    def describe(self) -> list[dict[str, JSON]]:
+        """Return what a model is told of each visible tool: name, description, parameters (JSON Schema)."""
+        return [each.describe() for each in self]
+
+    # ----------------------------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        self._root._version += 1
+
+    def _view(self) -> dict[str, Tool]:
+        version = self._root._version
+        if self._cached_at != version:
+            inherited: dict[str, Tool] = {}
+            hooks = Hooks()
+            if self._parent is not None:
+                inherited = {
+                    name: each
+                    for name, each in self._parent._view().items()
+                    if all(restriction.passes(name) for restriction in self._restrictions)
+                }
+                hooks = self._parent._cached_hooks
+            for own in self._hooks:
+                hooks = hooks | own
+            self._cached_tools = {**inherited, **self._tools}
+            self._cached_hooks = hooks
+            self._cached_at = version
+        return self._cached_tools
+
+
+class _Restriction:
+    """Compared by identity: two of the same lists are lifted one by one."""
+
+    def __init__(self, allow: frozenset[str] | None, deny: frozenset[str]) -> None:
+        self._allow = allow
+        self._deny = deny
+
+    def passes(self, name: str) -> bool:
+        return name not in self._deny and (self._allow is None or name in self._allow)

@@ -1,33 +1,47 @@
 """When calls of one run start: in the order they were made, parallel ones together, an exclusive one alone.
 
-One lane prepares the calls in order. A call that may overlap then goes on in a task of its own, up to a
-cap; an exclusive one is completed in the lane itself, which is what makes it exclusive and saves a task.
-Nothing here knows what a call is.
+One lane takes the calls in order. What must not be done ahead (hooks, which may look at what earlier calls
+did) is done when a call is due, except that calls which wait for somebody's answer are put together with
+those behind them that will, so that all can be answered at once. A call that may overlap then goes on in a
+task of its own, up to a cap; an exclusive one is completed in the lane itself, which is what makes it
+exclusive and saves a task. Nothing here knows what a call is.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, Protocol, TypeVar
 
 import trio
 
 __all__ = ["Job", "Scheduler"]
 
+_GATHER_SECONDS = 0.02
+
 
 class Job(Protocol):
-    """One call, as the scheduler sees it. Neither coroutine may raise anything but cancellation."""
+    """One call, as the scheduler sees it."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether somebody's answer is needed before it may start; known after `decide`."""
+        ...
 
     def may_overlap(self) -> bool:
         """Asked right before the start."""
         ...
 
-    async def prepare(self) -> None:
-        """The ordered part: never while another job prepares."""
+    async def decide(self) -> None:
+        """What comes before the start, in order: never while another job decides."""
+        ...
+
+    async def start(self) -> None:
+        """The start itself, in order: never while another job decides or starts."""
         ...
 
     async def complete(self, turn: trio.Lock) -> None:
-        """The rest. What must not overlap with other jobs' ends happens while holding `turn`."""
+        """Go on to the end. What must not overlap with other jobs' ends is done holding `turn`."""
         ...
 
     def stop(self) -> None:
@@ -35,76 +49,147 @@ class Job(Protocol):
         ...
 
 
-class Scheduler:
-    """Runs jobs in a nursery. `cap` bounds how many overlap.
+_J = TypeVar("_J", bound=Job)
 
-    All of its tasks live in the given nursery and end after `close`, when the jobs have ended.
+
+class Scheduler(Generic[_J]):
+    """Runs jobs in a nursery that may outlive it. `cap` bounds how many overlap.
+
+    `answer` gets the jobs that wait for an answer, together; after it none of them `asks` any more. Jobs are
+    not to raise; when one does, the scheduler closes, calls `failed`, and `ended` raises the error.
     """
 
-    def __init__(self, nursery: trio.Nursery, cap: int) -> None:
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        cap: int,
+        answer: Callable[[Sequence[_J]], Awaitable[None]],
+        failed: Callable[[], None] | None = None,
+    ) -> None:
         if isinstance(cap, bool) or not isinstance(cap, int) or cap < 1:
             raise ValueError(f"max_parallel_calls={cap!r}: must be a positive integer")
         self._nursery = nursery
         self._cap = cap
-        self._waiting: deque[Job] = deque()
-        self._running: set[Job] = set()
-        self._idle = trio.lowlevel.ParkingLot()
+        self._answer = answer
+        self._failed = failed
+        self._waiting: deque[_J] = deque()
+        self._decided: set[_J] = set()
+        self._running: set[_J] = set()
+        self._changed = trio.lowlevel.ParkingLot()
+        self._ended = trio.Event()
+        self._deciding = trio.CancelScope()
         self._turn = trio.Lock()
         self._lane_is_up = False
         self._closed = False
+        self._error: BaseException | None = None
 
-    def submit(self, job: Job) -> bool:
+    def submit(self, job: _J) -> bool:
         """Queue a job; return False, and forget it, when the scheduler is closed. No checkpoint."""
         if self._closed:
             return False
         self._waiting.append(job)
         if self._lane_is_up:
-            self._idle.unpark_all()
+            self._changed.unpark_all()
         else:
             self._lane_is_up = True
             self._nursery.start_soon(self._lane)
         return True
 
-    def withdraw(self, job: Job) -> None:
+    def withdraw(self, job: _J) -> None:
         """Drop a job that waits; stop one that runs. No checkpoint."""
-        if job in self._running:
-            job.stop()
-        elif job in self._waiting:
+        job.stop()
+        if job not in self._running and job in self._waiting:
             self._waiting.remove(job)
+            self._changed.unpark_all()
 
     def close(self) -> None:
         """Start nothing more, forget what waits, stop what runs. No checkpoint."""
         self._closed = True
         self._waiting.clear()
+        self._deciding.cancel()
         for job in list(self._running):
             job.stop()
-        self._idle.unpark_all()
+        self._changed.unpark_all()
+        self._note_end()
+
+    async def ended(self, seconds: float) -> list[_J]:
+        """Wait, after `close`, until all jobs have ended; return those that have not within `seconds`.
+
+        Raises what a job raised, if one did.
+        """
+        with trio.move_on_after(seconds):
+            await self._ended.wait()
+        if self._error is not None:
+            raise self._error
+        return list(self._running)
 
     async def _lane(self) -> None:
-        while not self._closed:
-            if not self._waiting:
-                await self._idle.park()
-                continue
-            job = self._waiting[0]
-            overlaps = job.may_overlap()
-            if len(self._running) >= (self._cap if overlaps else 1):
-                await self._idle.park()  # until one ends
-                continue
-            self._waiting.popleft()
-            self._running.add(job)
-            try:
-                await job.prepare()
-            except BaseException:
-                self._running.discard(job)
-                raise
-            if overlaps:
-                self._nursery.start_soon(self._complete, job)
-            else:
-                await self._complete(job)
+        try:
+            while not self._closed:
+                job = await self._next()
+                if job is None:
+                    continue
+                self._waiting.popleft()
+                self._decided.discard(job)
+                overlaps = job.may_overlap()
+                self._running.add(job)
+                try:
+                    await job.start()
+                except BaseException:
+                    self._running.discard(job)
+                    raise
+                if overlaps:
+                    self._nursery.start_soon(self._complete, job)
+                else:
+                    await self._complete(job)
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._lane_is_up = False
+            self._note_end()
 
-    async def _complete(self, job: Job) -> None:
+    async def _next(self) -> _J | None:
+        """Return the job that is due, decided; None when things have changed and it is time to look again."""
+        if not self._waiting:
+            await self._changed.park()
+            return None
+        job = self._waiting[0]
+        if len(self._running) >= (self._cap if job.may_overlap() else 1):
+            await self._changed.park()  # until one ends
+            return None
+        with self._deciding:
+            await self._decide(job)
+            if job.asks:
+                # Calls that were made together arrive one after another; an answer takes a person's time anyway.
+                await trio.sleep(_GATHER_SECONDS)
+                for other in list(self._waiting):
+                    await self._decide(other)
+                await self._answer([other for other in self._waiting if other.asks])
+        self._deciding = trio.CancelScope()
+        due = bool(self._waiting) and self._waiting[0] is job and not job.asks and not self._closed
+        return job if due else None
+
+    async def _decide(self, job: _J) -> None:
+        if job not in self._decided:
+            self._decided.add(job)
+            await job.decide()
+
+    async def _complete(self, job: _J) -> None:
         try:
             await job.complete(self._turn)
+        except Exception as error:
+            self._fail(error)
         finally:
             self._running.discard(job)
-            self._idle.unpark_all()
+            self._changed.unpark_all()
+            self._note_end()
+
+    def _fail(self, error: Exception) -> None:
+        self._error = self._error or error
+        self.close()
+        if self._failed is not None:
+            self._failed()
+
+    def _note_end(self) -> None:
+        if self._closed and not self._running and not self._lane_is_up:
+            self._ended.set()

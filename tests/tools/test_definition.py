@@ -222,7 +222,10 @@ def test_typed_arguments_become_what_the_annotations_say():
             "expected int >= 0 at rows[0].count",
         ),
         ({"options": {"depth": 1}}, "object missing required field rows"),
-        ({"rows": [], "options": {"depth": 1}, "flags": True}, "there is no parameter 'flags'; did you mean 'flag'?"),
+        (
+            {"rows": [], "options": {"depth": 1}, "flags": True},
+            "there is no parameter 'flags'; did you mean 'flag'?",
+        ),
         ({"rows": [], "options": {"depth": 1}, "flag": 1}, "expected bool, got int at flag"),
         ({"rows": [], "options": {"depth": True}}, "expected int, got bool at options.depth"),
     ],

@@ -8,6 +8,7 @@ import trio
 from msgspec import UNSET
 
 from codemode import Call, Failure, Output, Registry, Success, Tool, ToolError, as_json, text, tool
+from codemode.tools.approval import Approvals
 from codemode.tools.hooks import Accept, Allow, Ask, Block, Deny, Hooks
 from codemode.tools.pipeline import Pipeline
 from codemode.tools.call import Token
@@ -63,8 +64,9 @@ class Unprintable(Exception):
         raise RuntimeError
 
 
-def pipeline(*tools, mode="both", **hooks):
-    return Pipeline(Registry(tools or [double, thread_name, fails]), Hooks(**hooks), mode=mode)
+def pipeline(*tools, mode="both", approver=None, **hooks):
+    registry = Registry(tools or [double, thread_name, fails], hooks=Hooks(**hooks), mode=mode)
+    return Pipeline(registry, approvals=Approvals(approver))
 
 
 async def test_a_direct_call_ends_in_value_content_and_metadata():
@@ -153,7 +155,7 @@ async def test_run_code_is_no_tool_in_native_mode_and_never_a_nested_one():
         ("native", None, Failure),
         ("both", Token(), Failure),
     ):
-        engine = Pipeline(Registry(), mode=mode, run_code=body)
+        engine = Pipeline(Registry(mode=mode), run_code=body)
         assert isinstance(await engine.execute("run_code", {}, id="c1", parent=parent), expected)
 
 
@@ -222,8 +224,8 @@ async def test_hooks_see_frozen_arguments_and_values():
             "writes a file (tool 'double' needs approval, and nobody is there to give it)",
         ),
         (
-            {"pre_execute": (lambda call: Ask("writes a file"),), "approver": lambda call, reason: False},
-            "the call of tool 'double' was not approved",
+            {"pre_execute": (lambda call: Ask("writes a file"),), "approver": lambda requests: "deny"},
+            "the call of tool 'double' was not approved (writes a file)",
         ),
     ],
 )
@@ -233,9 +235,11 @@ async def test_a_denied_call_fails_with_the_reason_and_its_body_does_not_run(hoo
 
 
 async def test_an_approved_call_runs_and_a_guard_can_still_deny_it():
-    async def approve(call, reason):
+    async def approve(requests):
         await trio.sleep(0)
-        return (call.name, reason) == ("double", "sure?")
+        (request,) = requests
+        assert (request.tool, request.arguments, request.reason) == (double, {"n": 1}, "sure?")
+        return "allow-once"
 
     asks = {"pre_execute": (lambda call: Ask("sure?"), lambda call: Allow()), "approver": approve}
     assert (await pipeline(**asks).execute("double", {"n": 1}, id="c1")).value == 2
@@ -484,7 +488,8 @@ async def test_a_body_can_ask_for_its_call():
 async def test_a_tool_that_was_removed_meanwhile_does_not_run():
     registry = Registry()
     remove = registry.register(double)
-    engine = Pipeline(registry, Hooks(pre_execute=(lambda call: remove(),)))
+    registry.add_hooks(Hooks(pre_execute=(lambda call: remove(),)))
+    engine = Pipeline(registry)
     outcome = await engine.execute("double", {"n": 1}, id="c1")
     assert outcome.error.code == "UNKNOWN_TOOL"
 

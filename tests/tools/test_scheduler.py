@@ -19,12 +19,14 @@ class Recorder:
 
 
 class FakeJob:
-    def __init__(self, recorder, name, overlaps, seconds=1.0, prepare_seconds=0.0):
+    def __init__(self, recorder, name, overlaps, seconds=1.0, decide_seconds=0.0, asks=False):
         self.recorder = recorder
         self.name = name
         self.overlaps = overlaps
         self.seconds = seconds
-        self.prepare_seconds = prepare_seconds
+        self.decide_seconds = decide_seconds
+        self.will_ask = asks
+        self.asks = False
         self.scope = trio.CancelScope()
 
     def may_overlap(self):
@@ -33,12 +35,19 @@ class FakeJob:
     def stop(self):
         self.scope.cancel()
 
-    async def prepare(self):
-        self.recorder.events.append(f"prepare {self.name}")
+    async def decide(self):
+        self.recorder.events.append(f"decide {self.name}")
+        with self.scope:
+            if self.decide_seconds:
+                await trio.sleep(self.decide_seconds)
+                self.recorder.events.append(f"decided {self.name}")
+        self.asks = self.will_ask
+        self.scope = trio.CancelScope()
+
+    async def start(self):
+        self.recorder.events.append(f"start {self.name}")
         self.recorder.active.add(self)
-        if self.prepare_seconds:
-            await trio.sleep(self.prepare_seconds)
-            self.recorder.events.append(f"prepared {self.name}")
+        await trio.sleep(0)
 
     async def complete(self, turn):
         with self.scope:
@@ -53,34 +62,44 @@ class FakeJob:
         self.recorder.active.discard(self)
 
 
-async def run(jobs, cap=10, settle=100.0):
+async def allow(jobs):
+    for job in jobs:
+        job.asks = False
+
+
+async def run(jobs, cap=10, settle=100.0, answer=allow):
     async with trio.open_nursery() as nursery:
-        scheduler = Scheduler(nursery, cap)
+        scheduler = Scheduler(nursery, cap, answer)
         for job in jobs:
             assert scheduler.submit(job)
         await trio.sleep(settle)
         scheduler.close()
 
 
+def seen(recorder):
+    """Starts and ends, without the decisions before them."""
+    return [event for event in recorder.events if not event.startswith("decide")]
+
+
 async def test_exclusive_jobs_run_one_after_another(autojump_clock):
     recorder = Recorder()
     await run([FakeJob(recorder, name, False) for name in "abc"])
-    assert recorder.events == ["prepare a", "end a", "prepare b", "end b", "prepare c", "end c"]
+    assert seen(recorder) == ["start a", "end a", "start b", "end b", "start c", "end c"]
 
 
 async def test_parallel_jobs_overlap_and_end_when_they_are_ready(autojump_clock):
     recorder = Recorder()
     await run([FakeJob(recorder, "slow", True, 5), FakeJob(recorder, "quick", True, 1)])
-    assert recorder.events == ["prepare slow", "prepare quick", "end quick", "end slow"]
+    assert seen(recorder) == ["start slow", "start quick", "end quick", "end slow"]
 
 
 async def test_an_exclusive_job_runs_alone_between_parallel_ones(autojump_clock):
     recorder = Recorder()
     jobs = [FakeJob(recorder, name, name != "X") for name in ("a", "b", "X", "c")]
     await run(jobs)
-    assert recorder.events[:2] == ["prepare a", "prepare b"]
-    assert sorted(recorder.events[2:4]) == ["end a", "end b"]
-    assert recorder.events[4:] == ["prepare X", "end X", "prepare c", "end c"]
+    assert seen(recorder)[:2] == ["start a", "start b"]
+    assert sorted(seen(recorder)[2:4]) == ["end a", "end b"]
+    assert seen(recorder)[4:] == ["start X", "end X", "start c", "end c"]
     exclusive = jobs[2]
     assert not any(exclusive in pair for pair in recorder.overlaps)
 
@@ -89,28 +108,21 @@ async def test_no_more_than_the_cap_overlap(autojump_clock):
     recorder = Recorder()
     start = trio.current_time()
     async with trio.open_nursery() as nursery:
-        scheduler = Scheduler(nursery, 3)
+        scheduler = Scheduler(nursery, 3, allow)
         for index in range(9):
             scheduler.submit(FakeJob(recorder, index, True, 1.0))
         await trio.sleep(0.5)
         assert len(recorder.active) == 3
-        while len(recorder.events) < 18:
+        while len(recorder.events) < 27:
             await trio.sleep(0.1)
         scheduler.close()
     assert trio.current_time() - start == pytest.approx(3.0, abs=0.15)
 
 
-async def test_preparing_never_overlaps(autojump_clock):
+async def test_deciding_never_overlaps(autojump_clock):
     recorder = Recorder()
-    await run([FakeJob(recorder, name, True, 5, prepare_seconds=1) for name in "abc"])
-    assert recorder.events[:6] == [
-        "prepare a",
-        "prepared a",
-        "prepare b",
-        "prepared b",
-        "prepare c",
-        "prepared c",
-    ]
+    await run([FakeJob(recorder, name, True, 5, decide_seconds=1) for name in "abc"])
+    assert recorder.events[:6] == ["decide a", "decided a", "start a", "decide b", "decided b", "start b"]
 
 
 async def test_closing_stops_what_runs_and_forgets_what_waits(autojump_clock):
@@ -118,14 +130,93 @@ async def test_closing_stops_what_runs_and_forgets_what_waits(autojump_clock):
     jobs = [FakeJob(recorder, name, False, 50) for name in "ab"]
     start = trio.current_time()
     await run(jobs, settle=2)
-    assert recorder.events == ["prepare a", "stopped a"]
+    assert seen(recorder) == ["start a", "stopped a"]
     assert trio.current_time() - start == pytest.approx(2)
+
+
+async def test_a_job_that_does_not_stop_is_named_and_left(autojump_clock):
+    class Stubborn(FakeJob):
+        def stop(self):
+            pass
+
+    recorder = Recorder()
+    stubborn, quick = Stubborn(recorder, "stubborn", True, 100), FakeJob(recorder, "quick", True, 100)
+    async with trio.open_nursery() as nursery:
+        scheduler = Scheduler(nursery, 5, allow)
+        scheduler.submit(stubborn)
+        scheduler.submit(quick)
+        await trio.sleep(1)
+        scheduler.close()
+        start = trio.current_time()
+        assert await scheduler.ended(5) == [stubborn]
+        assert trio.current_time() - start == pytest.approx(5)
+    assert seen(recorder) == ["start stubborn", "start quick", "stopped quick", "end stubborn"]
+
+
+async def test_a_closed_scheduler_without_jobs_has_ended(autojump_clock):
+    async with trio.open_nursery() as nursery:
+        scheduler = Scheduler(nursery, 5, allow)
+        scheduler.close()
+        assert await scheduler.ended(0.1) == []
+        idle = Scheduler(nursery, 5, allow)
+        idle.submit(FakeJob(Recorder(), "a", False, 0))
+        await trio.sleep(1)
+        idle.close()
+        start = trio.current_time()
+        assert await idle.ended(5) == []
+        assert trio.current_time() == start
+
+
+async def test_what_a_job_raises_ends_the_others_and_is_raised_at_the_end(autojump_clock):
+    class Broken(FakeJob):
+        async def complete(self, turn):
+            raise LookupError("broken")
+
+    recorder = Recorder()
+    async with trio.open_nursery() as nursery:
+        scheduler = Scheduler(nursery, 5, allow)
+        for job in (FakeJob(recorder, "other", True, 50), Broken(recorder, "broken", True)):
+            scheduler.submit(job)
+        await trio.sleep(1)
+        with pytest.raises(LookupError, match="broken"):
+            await scheduler.ended(5)
+    assert seen(recorder) == ["start other", "start broken", "stopped other"]
+
+
+async def test_asks_that_wait_together_are_answered_together_before_the_first_of_them_starts(autojump_clock):
+    recorder = Recorder()
+    batches = []
+
+    async def answer(jobs):
+        batches.append([job.name for job in jobs])
+        recorder.events.append("answered")
+        await trio.sleep(3)
+        await allow(jobs)
+
+    jobs = [FakeJob(recorder, name, False, 1, asks=name in "bcd") for name in "abcde"]
+    await run(jobs, answer=answer)
+    assert batches == [["b", "c", "d"]]
+    assert seen(recorder) == ["start a", "end a", "answered"] + [
+        f"{w} {n}" for n in "bcde" for w in ("start", "end")
+    ]
+
+
+async def test_closing_ends_a_question(autojump_clock):
+    recorder = Recorder()
+
+    async def never(jobs):
+        await trio.sleep_forever()
+
+    start = trio.current_time()
+    await run([FakeJob(recorder, "a", False, asks=True)], settle=2, answer=never)
+    assert trio.current_time() - start == pytest.approx(2)
+    assert seen(recorder) == []
 
 
 async def test_nothing_can_be_submitted_after_closing(autojump_clock):
     recorder = Recorder()
     async with trio.open_nursery() as nursery:
-        scheduler = Scheduler(nursery, 2)
+        scheduler = Scheduler(nursery, 2, allow)
         scheduler.close()
         assert scheduler.submit(FakeJob(recorder, "late", True)) is False
     assert recorder.events == []
@@ -135,7 +226,7 @@ async def test_a_withdrawn_job_never_starts_or_is_stopped(autojump_clock):
     recorder = Recorder()
     running, waiting, last = (FakeJob(recorder, name, False, 5) for name in ("running", "waiting", "last"))
     async with trio.open_nursery() as nursery:
-        scheduler = Scheduler(nursery, 2)
+        scheduler = Scheduler(nursery, 2, allow)
         for job in (running, waiting, last):
             scheduler.submit(job)
         await trio.sleep(1)
@@ -143,14 +234,14 @@ async def test_a_withdrawn_job_never_starts_or_is_stopped(autojump_clock):
         scheduler.withdraw(running)
         await trio.sleep(20)
         scheduler.close()
-    assert recorder.events == ["prepare running", "stopped running", "prepare last", "end last"]
+    assert seen(recorder) == ["start running", "stopped running", "start last", "end last"]
 
 
 @pytest.mark.parametrize("cap", [0, -1, True, 1.5, None])
 async def test_a_cap_is_a_positive_integer(cap):
     async with trio.open_nursery() as nursery:
         with pytest.raises(ValueError, match="must be a positive integer"):
-            Scheduler(nursery, cap)
+            Scheduler(nursery, cap, allow)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 3)), max_size=12), st.integers(1, 4))
@@ -158,8 +249,8 @@ def test_every_job_starts_in_order_and_ends_once_whatever_the_mix(shape, cap):
     recorder = Recorder()
     jobs = [FakeJob(recorder, index, overlaps, seconds) for index, (overlaps, seconds) in enumerate(shape)]
     trio.run(run, jobs, cap, clock=trio.testing.MockClock(autojump_threshold=0))
-    starts = [event for event in recorder.events if event.startswith("prepare")]
-    assert starts == [f"prepare {index}" for index in range(len(jobs))]
+    starts = [event for event in recorder.events if event.startswith("start")]
+    assert starts == [f"start {index}" for index in range(len(jobs))]
     assert sorted(e for e in recorder.events if e.startswith("end")) == sorted(
         f"end {i}" for i in range(len(jobs))
     )
