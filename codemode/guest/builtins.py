@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from codemode.guest import guards, names
 from codemode.guest.classes import Type, build_class, class_of, is_callable
+from codemode.guest.expressions import evaluate
 
 __all__ = ["UNAVAILABLE", "guest_builtins"]
 
@@ -25,7 +26,6 @@ _AS_THEY_ARE = """
 UNAVAILABLE: dict[str, str] = {
     "open": "files are reached through the tools",
     "input": "nobody is there to answer; pass the data in, or call a tool",
-    "eval": "use json.loads for data, int() or float() for numbers, a dict of functions to choose code",
     "exec": "write the code itself; a dict of functions chooses between pieces of it",
     "compile": "write the code itself",
     "globals": "keep such names in a dict of your own",
@@ -87,6 +87,7 @@ def _make_fixed() -> dict[str, Any]:
     table |= {
         "type": Type,
         "callable": is_callable,
+        "eval": evaluate,
         "getattr": guards.get,
         "hasattr": guards.has,
         "setattr": guards.set_,

@@ -214,9 +214,7 @@ ELSEWHERE: dict[str, str] = {
         _NETWORK,
     ),
     **dict.fromkeys(("subprocess", "multiprocessing", "signal", "pty", "sh", "pexpect"), _PROCESSES),
-    **dict.fromkeys(
-        ("importlib", "inspect", "builtins", "ast", "dis", "gc", "ctypes", "code", "runpy"), _CODE
-    ),
+    **dict.fromkeys(("importlib", "inspect", "builtins", "dis", "gc", "ctypes", "code", "runpy"), _CODE),
     **dict.fromkeys(("pickle", "marshal", "shelve", "dbm"), "use json"),
     **dict.fromkeys(
         ("sqlite3", "psycopg2", "sqlalchemy"), "there are no databases here; use a tool that queries"
@@ -232,6 +230,7 @@ ELSEWHERE: dict[str, str] = {
 """Modules that programs ask for and cannot have, and what to do instead."""
 
 PARTS_ELSEWHERE: dict[str, str] = {
+    "ast": _CODE,
     "os": _FILES,
     "os.path": _FILES,
     "pathlib": _FILES,
@@ -244,10 +243,11 @@ PARTS_ELSEWHERE: dict[str, str] = {
 
 def replaced() -> dict[str, dict[str, Any]]:
     """Return, by module, what programs get in place of the library's own."""
-    from codemode.guest import aio, logs, pathing, replacements, streams, threads
+    from codemode.guest import aio, expressions, logs, pathing, replacements, streams, threads
 
     return {
         **replacements.REPLACED,
+        "ast": {"literal_eval": expressions.literal_eval},
         "asyncio": aio.REPLACED,
         "concurrent": {},
         "concurrent.futures": threads.FUTURES,

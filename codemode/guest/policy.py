@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from codemode.guest import names
+from codemode.guest.dunders import is_pattern_name, problem_in_class, why_unbindable, why_unreadable
 from codemode.guest.names import DENIED, GUARDED, OWN, PLAIN, attribute_kind, is_dunder, is_sunder, why_denied
 from codemode.guest.rewrites import (
     after_docstring,
@@ -167,7 +168,7 @@ class Policy(RestrictingNodeTransformer):
                 at_module = self._scope.kind == "module" and name in _MODULE_DUNDERS
                 if not at_module and not (allow_magic_methods and name in names.DEFINABLE):
                     self.error(
-                        node, f"the name `{name}` cannot be bound: {_why_unbindable(name, self._scope.kind)}"
+                        node, f"the name `{name}` cannot be bound: {why_unbindable(name, self._scope.kind)}"
                     )
             elif is_sunder(name) and not (self._scope.kind == "class" and attribute_kind(name) == PLAIN):
                 self.error(node, f"names of the form `{name}` are reserved; drop one of the underscores")
@@ -205,14 +206,7 @@ class Policy(RestrictingNodeTransformer):
             name in names.DEFINABLE or name in ("__qualname__", "__module__")
         ):
             return node
-        if name == "__file__":
-            self.error(node, "`__file__`: a program here is no file; name the paths you mean")
-        elif name == "__class__":
-            self.error(node, "`__class__` is not available; write type(self), or the class's name")
-        elif name == "__import__":
-            self.error(node, "`__import__` is not available; write `import name`")
-        else:
-            self.error(node, f"`{name}` is not available: {why_denied(name)}")
+        self.error(node, why_unreadable(name))
         return node
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
@@ -312,7 +306,7 @@ class Policy(RestrictingNodeTransformer):
         in_class = self._scope.kind == "class"
         for index, target in enumerate(node.targets):
             if in_class and isinstance(target, ast.Name) and is_dunder(target.id):
-                self._check_class_dunder(target, node.value)
+                self._bind_in_class(target, node.value)
             else:
                 node.targets[index] = self.visit(target)
         return node
@@ -323,33 +317,10 @@ class Policy(RestrictingNodeTransformer):
         if node.value is not None:
             node.value = self.visit(node.value)
         if self._scope.kind == "class" and isinstance(node.target, ast.Name) and is_dunder(node.target.id):
-            self._check_class_dunder(node.target, node.value)
+            self._bind_in_class(node.target, node.value)
         else:
             node.target = self.visit(node.target)
         return node
-
-    def _check_class_dunder(self, target: ast.Name, value: ast.expr | None) -> None:
-        name = target.id
-        if name == "__match_args__":
-            public = isinstance(value, ast.Tuple | ast.List) and all(
-                isinstance(item, ast.Constant) and type(item.value) is str and _is_pattern_name(item.value)
-                for item in value.elts
-            )
-            if not public:
-                self.error(target, "`__match_args__` must be a tuple of public attribute names, written out")
-        elif name == "__slots__":
-            hidden = [
-                item.value
-                for item in ast.walk(value or target)
-                if isinstance(item, ast.Constant) and type(item.value) is str and is_dunder(item.value)
-            ]
-            if set(hidden) - {"__dict__", "__weakref__"}:
-                self.error(target, "`__slots__` may name no attributes of the form `__x__`")
-        elif name in names.ASSIGNABLE_BY_REFERENCE:
-            if not isinstance(value, ast.Name | ast.Attribute | ast.Call):
-                self.error(target, f"`{name}` must be defined with `def`")
-        elif name not in names.ASSIGNABLE_IN_CLASS:
-            self.error(target, f"`{name}` cannot be bound: {_why_unbindable(name, 'class')}")
 
     def visit_Call(self, node: ast.Call) -> Any:
         function = node.func
@@ -371,6 +342,11 @@ class Policy(RestrictingNodeTransformer):
         ):
             self._type_calls.append(function)
         return node
+
+    def _bind_in_class(self, target: ast.Name, value: ast.expr | None) -> None:
+        problem = problem_in_class(target.id, value)
+        if problem is not None:
+            self.error(target, problem)
 
     # ------------------------------------------------------------------------ functions and classes
 
@@ -606,7 +582,7 @@ class Policy(RestrictingNodeTransformer):
     def visit_MatchClass(self, node: ast.MatchClass) -> Any:
         node.cls = self.visit(node.cls)
         for name in node.kwd_attrs:
-            if not _is_pattern_name(name):
+            if not is_pattern_name(name):
                 self.error(node, f"a pattern cannot read `.{name}`; bind the object and test it with `if`")
         self._each(node.patterns)
         self._each(node.kwd_patterns)
@@ -614,27 +590,6 @@ class Policy(RestrictingNodeTransformer):
 
 
 # ----------------------------------------------------------------------------------------- helpers
-
-
-def _is_pattern_name(name: str) -> bool:
-    """Whether a class pattern, which reads attributes unguarded, may name this one."""
-    return attribute_kind(name) == PLAIN and name[:1] != "_"
-
-
-def _why_unbindable(name: str, scope: str) -> str:
-    if scope == "class":
-        if name == "__del__":
-            return "objects are not told when they go; use a context manager (__enter__, __exit__)"
-        if name == "__await__":
-            return "write an async method and await that"
-        if name in ("__instancecheck__", "__subclasscheck__", "__subclasshook__"):
-            return "isinstance cannot be redefined; use an abstract base class and its register()"
-        if name.startswith(("__reduce", "__getstate", "__setstate", "__getnewargs")):
-            return "pickling is not available; define __copy__ or __deepcopy__"
-        if name in names.DEFINABLE:
-            return "define it with `def`"
-        return "it has no meaning for a class here; use a name without the underscores"
-    return "such names belong to Python; use one without the underscores"
 
 
 def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:

@@ -99,7 +99,16 @@ WALKS = [
     "collections.namedtuple('T', 'a', module='os')",
     "collections.namedtuple('T', ['a=print(1)'])",
     "copy.copy(R())",
-    "eval('1')",
+    "eval('().__class__')",
+    "eval('print(1)')",
+    "eval('[x for x in [1]]')",
+    "eval('(lambda: 0)')",
+    "eval('(x := 1)')",
+    "eval('__builtins__')",
+    "eval('f\"{x}\"')",
+    "eval(S('1'))",
+    "ast.literal_eval(A())",
+    "ast.parse('1')",
     "exec('1')",
     "compile('1', '', 'eval')",
     "open('/etc/passwd').read()",
@@ -150,7 +159,7 @@ WALKS = [
 ]
 
 SETTING = """
-import abc, asyncio, collections, contextlib, copy, dataclasses, enum, functools, json, logging, math, operator, os
+import abc, ast, asyncio, collections, contextlib, copy, dataclasses, enum, functools, json, logging, math, operator, os
 import pathlib, random, re, string, sys, traceback, types, typing, zoneinfo
 class A:
     def m(self): pass

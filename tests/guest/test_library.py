@@ -14,6 +14,7 @@ from codemode.guest import library
 USES: dict[str, tuple[str, Any]] = {
     "abc": ("from abc import ABC, abstractmethod\nclass A(ABC): pass\nisinstance(A(), ABC)", True),
     "array": ("from array import array\na=array('i',[1,2])\na.append(3)\nlist(a)", [1, 2, 3]),
+    "ast": ("import ast\nast.literal_eval(\"[1, {'a': (2,)}]\")", [1, {"a": [2]}]),
     "asyncio": ("import asyncio\nasyncio.run(asyncio.sleep(0, 5))", 5),
     "base64": ("import base64\nbase64.b64encode(b'hi').decode()", "aGk="),
     "binascii": ("import binascii\nbinascii.hexlify(b'a').decode()", "61"),

@@ -358,6 +358,7 @@ PROGRAMS: dict[str, tuple[str, Any]] = {
         "    r = list(ex.map(lambda x: x*2, [1,2]))\n    fs = [ex.submit(pow, 2, n) for n in (1,2)]\n    r += [f.result() for f in as_completed(fs)]\nr",
         [2, 4, 2, 4],
     ),
+    "eval of an expression": ("n = 3\ndef f():\n    global n\nx = eval('2 ** 3 + n * a[0]', {'a': [10], 'n': 2})\n[x, eval('n + 1'), eval('[1, 2][0] < 2')]", [28, 4, True]),
     "reading the version": ("import sys\nsys.version_info >= (3, 11)", True),
     "bare expression string": ("'just text'", "just text"),
     "trailing semicolon and comment": ("x = 1; x + 1  # done", 2),

@@ -79,7 +79,7 @@ CURES = {
     "exit": ("exit()", "`return value` at the top level"),
     "sys.exit": ("import sys\nsys.exit(1)", "`return value` at the top level"),
     "deep recursion": ("def f():\n    f()\nf()", "use a loop"),
-    "eval": ("eval('1')", "use json.loads"),
+    "eval": ("eval('f(1)')", "choose a function from a dict"),
     "None": ("x = None\nx.name", "something before this gave None"),
     "JavaScript names": ("x = true", "in Python it is written True"),
     "changing the library": ("import math\nmath.pi = 3", "the library cannot be changed"),
