@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 import trio
 
-from codemode import CodeMode, Hooks, Limits, Session, ToolError, as_json, text, tool
+from codemode import CodeMode, Hooks, Limits, Session, SessionError, ToolError, as_json, text, tool
 from codemode.tools.hooks import Accept, Ask, Block, Deny
 
 
@@ -457,3 +457,18 @@ async def test_a_long_output_is_cut_in_the_middle_for_the_model_only(cm):
     assert result.text.endswith("\ntail")
     assert "bytes in all, cut here" in result.text
 
+
+
+async def test_a_log_that_cannot_be_written_ends_the_run_with_that_error(cm, monkeypatch):
+    append = cm.session.append
+
+    def failing(type, data, **options):
+        if type == "tool/code-dispatch-start" and data["arguments"].get("table") == "last":
+            raise SessionError("the disk is full")
+        return append(type, data, **options)
+
+    monkeypatch.setattr(cm.session, "append", failing)
+    with trio.fail_after(20):
+        with pytest.raises(SessionError, match="the disk is full"):
+            await cm.run("tools.rows('first')\ntools.rows('last')\nreturn 1")
+        assert (await cm.run("return len(tools.rows('first'))")).result == 3

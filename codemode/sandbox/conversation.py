@@ -224,6 +224,9 @@ class Conversation:
         kind = _CLAIMS.get(frame.kind)
         if kind is None:
             raise WireError("an end that a guest cannot know of")
+        if kind == "memory-limit":  # the guest knows that, but not how much it may have
+            self._finish(ending.out_of_memory(self._limits))
+            return
         self._finish(Ending(kind, ending.cut_middle(frame.message, self._limits.error_bytes)))
 
     def _finish(self, why: Ending | None) -> None:
