@@ -28,7 +28,9 @@ async def test_the_same_calls_are_answered_from_memory_and_marked_in_the_log():
     async with CodeMode([fetch]) as cm:
         failed = await cm.run(FAILS, remember=True)
         assert failed.error.kind == "exception"
-        fixed = await cm.run(FAILS.replace("a['nothing']", "[a['secret'], b['key'], tools.fetch('c')['key']]"), reuse=failed)
+        fixed = await cm.run(
+            FAILS.replace("a['nothing']", "[a['secret'], b['key'], tools.fetch('c')['key']]"), reuse=failed
+        )
         assert fixed.result == ["value of a", "b", "c"]
         assert CALLS == ["a", "b", "c"]
         events = list(cm.session.events())
@@ -36,7 +38,9 @@ async def test_the_same_calls_are_answered_from_memory_and_marked_in_the_log():
     first, second = (call.id for call in failed.calls)
     assert [each["fromSubCallId"] for each in reused] == [first, second]
     ends = [event.data for event in events if event.type == "tool/code-dispatch"]
-    assert [end["content"][0]["text"] for end in ends] == [f"fetched {key}" for key in ("a", "b", "a", "b", "c")]
+    assert [end["content"][0]["text"] for end in ends] == [
+        f"fetched {key}" for key in ("a", "b", "a", "b", "c")
+    ]
     assert not any("value of" in str(event.data) for event in events if event.type != "tool/result")
 
 
@@ -72,7 +76,9 @@ async def test_a_remembered_value_is_made_again_under_the_tools_present_declarat
         raise AssertionError("not to be called")
 
     async with CodeMode([changed]) as cm:
-        result = await cm.run("try:\n    tools.fetch('a')\nexcept ToolCallError as e:\n    return e.code", reuse=first)
+        result = await cm.run(
+            "try:\n    tools.fetch('a')\nexcept ToolCallError as e:\n    return e.code", reuse=first
+        )
     assert result.result == "INVALID_OUTPUT"
 
 

@@ -36,7 +36,9 @@ async def test_a_timeout_is_reported_although_the_body_goes_on(release):
     async with CodeMode([stubborn(release, timeout=0.1)]) as cm:
         with trio.fail_after(5):
             outcome = await cm.call("stubborn", {})
-            nested = await cm.run("try:\n    tools.stubborn()\nexcept ToolCallError as e:\n    return [e.code, e.message]")
+            nested = await cm.run(
+                "try:\n    tools.stubborn()\nexcept ToolCallError as e:\n    return [e.code, e.message]"
+            )
         release.set()
     assert outcome.error.code == "TOOL_TIMEOUT"
     assert nested.result == ["TOOL_TIMEOUT", "tool call timed out after 0.1 s"]

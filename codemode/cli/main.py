@@ -81,6 +81,13 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="give tools of your own: a Tool, or a list of them, in an importable module (repeatable)",
     )
+    command.add_argument(
+        "--allow",
+        metavar="TOOL",
+        action="append",
+        default=[],
+        help="do not ask before calls of this tool, which needs approval (repeatable)",
+    )
     command.add_argument("--json", action="store_true", help="print one JSON object instead, at the end")
     command.add_argument("--session", metavar="FILE", help="keep the log of all calls in this SQLite file")
     defaults = Limits()

@@ -13,6 +13,7 @@ from typing import Any
 
 import trio
 
+from codemode.cli.approve import CommandLineApprover, open_terminal
 from codemode.cli.terminal import UsageError, paint, write
 from codemode.engine import CodeMode, RunResult
 from codemode.errors import SandboxUnavailable, SessionError, ToolDefinitionError
@@ -49,13 +50,18 @@ def command(options: argparse.Namespace) -> int:
 
 async def _run(source: str, registry: Registry, limits: Limits, options: argparse.Namespace) -> int:
     printed = _Printed()
+    terminal = open_terminal()
+    approver = CommandLineApprover(options.allow, terminal)
     try:
-        async with CodeMode(registry, limits=limits, session=options.session) as cm:
+        async with CodeMode(registry, limits=limits, session=options.session, approver=approver) as cm:
             result = await cm.run(source, on_log=None if options.json else printed)
     except SandboxUnavailable as error:
         return _report_unusable("sandbox-unavailable", str(error), options.json)
     except SessionError as error:
         return _report_unusable("session", str(error), options.json)
+    finally:
+        if terminal is not None:
+            terminal.close()
     if options.json:
         write(json.dumps(_as_object(result), ensure_ascii=False) + "\n")
     else:

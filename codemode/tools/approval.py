@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from codemode.errors import ToolError
 from codemode.tools.call import Call
 from codemode.tools.definition import Tool
 
@@ -39,7 +40,8 @@ Approver: TypeAlias = Callable[
 ]
 """Answers the requests that wait together: one answer for all of them, or one for each, in their order.
 
-It may take as long as it likes; when the calls are cancelled meanwhile, it is cancelled too."""
+It may take as long as it likes; when the calls are cancelled meanwhile, it is cancelled too. It may raise
+`ToolError` to deny all of them in its own words."""
 
 
 class Approvals:
@@ -90,6 +92,8 @@ class Approvals:
             if inspect.isawaitable(said):
                 said = await said
             answers = [said] * len(requests) if isinstance(said, str) else list(said)
+        except ToolError as error:
+            return [str(error)] * len(requests)
         except Exception as error:
             return [f"asking for approval failed: {type(error).__name__}: {error}"] * len(requests)
         if len(answers) != len(requests) or any(answer not in _ANSWERS for answer in answers):

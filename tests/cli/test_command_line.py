@@ -61,7 +61,9 @@ def test_a_program_file_runs_over_the_workspace(place):
 
 
 def test_a_program_can_come_from_standard_input_and_the_workspace_is_the_current_directory(place):
-    done = codemode("run", "-", cwd=place, stdin="return [m['lineNumber'] for m in tools.grep('two')['matches']]")
+    done = codemode(
+        "run", "-", cwd=place, stdin="return [m['lineNumber'] for m in tools.grep('two')['matches']]"
+    )
     assert (done.returncode, sorted(json.loads(done.stdout))) == (0, [1, 2])
 
 
@@ -174,7 +176,9 @@ def test_wrong_usage_is_exit_code_2_and_says_what_to_write(place, arguments, say
 
 
 def test_the_session_file_keeps_every_call(place):
-    done = codemode("run", "-", "--session", "log.db", cwd=place, stdin="tools.read('a.txt')\ntools.glob('*')")
+    done = codemode(
+        "run", "-", "--session", "log.db", cwd=place, stdin="tools.read('a.txt')\ntools.glob('*')"
+    )
     assert done.returncode == 0
     with sqlite3.connect(place / "log.db") as database:
         counts = dict(database.execute("SELECT type, count(*) FROM events GROUP BY type"))
@@ -295,3 +299,58 @@ def test_the_demonstration_takes_another_tree(place):
     (place / "one.py").write_text("def f():\n    return 1\n")
     done = codemode("demo", "--workspace", place, cwd="/")
     assert "1 files, 2 lines, 1 functions" in done.stdout
+
+
+ASKING = (
+    "from codemode import tool, as_json\n"
+    "@tool(render=as_json, approval='deletes a file')\n"
+    "def delete(path: str) -> str:\n    'Delete.'\n    return 'deleted ' + path\n"
+)
+
+
+def test_without_a_terminal_a_tool_that_asks_is_denied_and_the_message_says_how_to_allow(place):
+    (place / "danger.py").write_text(ASKING)
+    arguments = ["run", "-", "--json", "--tools", "danger:delete"]
+    denied = codemode(*arguments, cwd=place, stdin="tools.delete('x')", start_new_session=True)
+    message = json.loads(denied.stdout)["error"]["message"]
+    assert "deletes a file: this needs approval, and there is no terminal to ask on" in message
+    assert "--allow delete" in message
+    allowed = codemode(*arguments, "--allow", "delete", cwd=place, stdin="return tools.delete('x')")
+    assert json.loads(allowed.stdout)["result"] == "deleted x"
+
+
+def on_a_terminal(place, source, *answers):
+    """Run a program on a pseudo-terminal; type an answer at each question; return everything that was shown."""
+    (place / "danger.py").write_text(ASKING)
+    path = program(place, source)
+    child, leader = pty.fork()
+    if child == 0:
+        os.chdir(place)
+        os.environ.update(PYTHONPATH=str(PROJECT), NO_COLOR="1")
+        os.execv(
+            sys.executable, [sys.executable, "-m", "codemode", "run", str(path), "--tools", "danger:delete"]
+        )
+    shown, waiting = "", list(answers)
+    try:
+        while piece := os.read(leader, 4096):
+            shown += piece.decode()
+            if waiting and shown.endswith("[n] no: "):
+                os.write(leader, waiting.pop(0).encode() + b"\n")
+    except OSError:
+        pass
+    os.waitpid(child, 0)
+    os.close(leader)
+    return shown.replace("\r\n", "\n")
+
+
+def test_on_a_terminal_somebody_is_asked_and_can_answer_for_the_whole_run(place):
+    source = "for n in range(3):\n    print(tools.delete(f'f{n}'))"
+    shown = on_a_terminal(place, source, "what", "a")
+    assert 'delete {"path": "f0"}\n  deletes a file\n' in shown
+    assert shown.count("Allow this call?") == 2  # the first answer was none
+    assert "deleted f0\ndeleted f1\ndeleted f2" in shown
+
+
+def test_a_no_on_the_terminal_is_a_failure_that_the_program_can_catch(place):
+    source = "try:\n    tools.delete('x')\nexcept ToolCallError as error:\n    print('caught', error.code)"
+    assert "caught DENIED" in on_a_terminal(place, source, "n")

@@ -9,7 +9,10 @@ from codemode.tools.hooks import Ask
 DONE = []
 
 
-@tool(render=as_json, approval=lambda arguments: None if arguments["path"].startswith("tmp/") else "writes a file")
+@tool(
+    render=as_json,
+    approval=lambda arguments: None if arguments["path"].startswith("tmp/") else "writes a file",
+)
 async def write(path: str) -> str:
     """Write a file."""
     DONE.append(path)
@@ -38,7 +41,10 @@ CATCH = "try:\n    tools.write('b')\nexcept ToolCallError as error:\n    return 
 async def test_without_an_approver_a_question_is_a_denial_that_says_so():
     async with CodeMode([write]) as cm:
         result = await cm.run(CATCH)
-    assert result.result == ["DENIED", "writes a file (tool 'write' needs approval, and nobody is there to give it)"]
+    assert result.result == [
+        "DENIED",
+        "writes a file (tool 'write' needs approval, and nobody is there to give it)",
+    ]
     assert DONE == []
 
 

@@ -1,0 +1,82 @@
+"""Approval on a terminal: shows what waits for an answer, reads one, and says how to allow without a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import TextIO
+
+import trio
+
+from codemode.cli.terminal import paint, printable
+from codemode.errors import ToolError
+from codemode.tools.approval import Answer, ApprovalRequest
+
+__all__ = ["CommandLineApprover", "Terminal", "open_terminal"]
+
+_ANSWERS: dict[str, Answer] = {"y": "allow-once", "a": "allow-for-run", "n": "deny", "": "deny"}
+_SHOWN = 500  # characters of the arguments of one call
+
+
+class CommandLineApprover:
+    """Allows the tools named in `allowed`; asks about others on `terminal`, if there is one."""
+
+    def __init__(self, allowed: Collection[str], terminal: Terminal | None) -> None:
+        self._allowed = frozenset(allowed)
+        self._terminal = terminal
+
+    async def __call__(self, requests: Sequence[ApprovalRequest]) -> list[Answer]:
+        answers: dict[int, Answer] = {
+            index: "allow-for-run" for index, each in enumerate(requests) if each.tool.name in self._allowed
+        }
+        asked = [(index, each) for index, each in enumerate(requests) if index not in answers]
+        if asked:
+            if self._terminal is None:
+                names = sorted({each.tool.name for _, each in asked})
+                options = " ".join(f"--allow {name}" for name in names)
+                raise ToolError(
+                    f"{asked[0][1].reason}: this needs approval, and there is no terminal to ask on; "
+                    f"run the command on one, or with {options}"
+                )
+            answer = await self._ask(self._terminal, [each for _, each in asked])
+            answers.update(dict.fromkeys((index for index, _ in asked), answer))
+        return [answers[index] for index in range(len(requests))]
+
+    async def _ask(self, terminal: Terminal, requests: Sequence[ApprovalRequest]) -> Answer:
+        for each in requests:
+            arguments = printable(json.dumps(each.arguments, ensure_ascii=False))
+            if len(arguments) > _SHOWN:
+                arguments = f"{arguments[:_SHOWN]}… ({len(arguments)} characters)"
+            name = paint(each.tool.name, "bold", terminal.writer)
+            terminal.writer.write(f"\n{name} {arguments}\n  {printable(each.reason)}\n")
+        what = "this call" if len(requests) == 1 else f"these {len(requests)} calls"
+        while True:
+            terminal.writer.write(f"Allow {what}? [y] yes  [a] yes, for the whole run  [n] no: ")
+            terminal.writer.flush()
+            # A thread cannot be stopped while it reads; one that is not needed any more is left behind.
+            line = await trio.to_thread.run_sync(terminal.reader.readline, abandon_on_cancel=True)
+            answer = _ANSWERS.get(line.strip().lower()[:1])
+            if answer is not None:
+                return answer
+
+
+class Terminal:
+    """The terminal that a command runs on, whatever its standard streams are."""
+
+    def __init__(self, reader: TextIO, writer: TextIO) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    def close(self) -> None:
+        self.reader.close()
+        self.writer.close()
+
+
+def open_terminal() -> Terminal | None:
+    """Open the terminal that this command runs on; None if it runs on none."""
+    try:
+        reader = open("/dev/tty", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed by `Terminal`
+        writer = open("/dev/tty", "w", encoding="utf-8", errors="replace")  # noqa: SIM115 - the same
+    except OSError:
+        return None
+    return Terminal(reader, writer)

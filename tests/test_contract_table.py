@@ -1,0 +1,118 @@
+"""What the canonical contract promises, and the test that would fail without it.
+
+Each row names a promise in our own words and the tests that hold it. This file checks that the named tests
+exist; that they hold is for the tests to show.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+
+CONTRACT = {
+    "every tool declares an output: schema, render, perhaps presentation metadata": [
+        "tools/test_definition.py::test_a_wrong_tool_is_refused_with_what_is_missing",
+    ],
+    "registration refuses a missing declaration and a schema that cannot be enforced": [
+        "tools/test_definition.py::test_a_wrong_tool_is_refused_with_what_is_missing",
+        "tools/test_definition.py::test_a_registry_refuses_doubles_the_reserved_name_and_what_is_no_tool",
+    ],
+    "a function's types give parameter schema, output schema and both projections": [
+        "tools/test_definition.py::test_a_function_becomes_a_tool_with_its_signature_as_schema",
+    ],
+    "the raw form takes JSON Schema and enforces it": [
+        "tools/test_definition.py::test_raw_schemas_are_enforced_with_the_place",
+    ],
+    "any JSON value may be a tool's value, also a scalar, an array or null": [
+        "tools/test_definition.py::test_a_typed_value_becomes_json",
+    ],
+    "a returned value is snapshotted: detached from what the body holds": [
+        "test_values.py::test_a_frozen_value_is_detached_from_its_source",
+    ],
+    "it is lossless JSON, or the call fails": [
+        "test_values.py::test_what_is_no_json_is_refused_with_its_place_and_a_cure",
+        "tools/test_definition.py::test_a_value_that_is_not_as_declared_is_refused",
+    ],
+    "it is validated against the declared schema": [
+        "tools/test_pipeline.py::test_whatever_a_body_raises_is_a_failure_with_its_own_message",
+    ],
+    "it is deeply frozen before anyone else sees it, and so are the arguments": [
+        "tools/test_pipeline.py::test_hooks_see_frozen_arguments_and_values",
+        "tools/test_pipeline.py::test_a_render_that_fails_is_an_output_error",
+    ],
+    "metadata is computed for direct calls": [
+        "tools/test_pipeline.py::test_a_direct_call_ends_in_value_content_and_metadata",
+    ],
+    "and never for nested ones": [
+        "tools/test_pipeline.py::test_a_nested_call_gets_no_metadata",
+        "test_run_code.py::test_a_direct_call_gives_its_outcome_and_is_recorded_with_metadata",
+    ],
+    "failures of schema, render, metadata and losslessness are ordinary output errors": [
+        "tools/test_pipeline.py::test_a_render_that_fails_is_an_output_error",
+        "tools/test_pipeline.py::test_metadata_that_is_no_json_is_an_output_error",
+    ],
+    "an around hook receives and returns outcomes; its own success is made again": [
+        "tools/test_pipeline.py::test_authored_content_and_metadata_of_a_foreign_success_are_ignored",
+        "tools/test_pipeline.py::test_an_around_hook_may_retry_and_return_a_failure_of_its_own",
+    ],
+    "a cached success of another call is made again under the active declaration": [
+        "tools/test_pipeline.py::test_a_cached_success_of_another_call_is_made_again_under_this_tool",
+    ],
+    "after the call, content and value are replaced apart, never both": [
+        "tools/test_pipeline.py::test_replacing_the_value_checks_and_renders_again",
+    ],
+    "replaced content keeps value and metadata": [
+        "tools/test_pipeline.py::test_replacing_content_keeps_value_and_metadata",
+        "test_run_code.py::test_programs_and_direct_calls_go_through_the_same_hooks",
+    ],
+    "a replaced value is validated and both projections are made again": [
+        "tools/test_pipeline.py::test_replacing_the_value_checks_and_renders_again",
+    ],
+    "a block removes the value and is a failure": [
+        "tools/test_pipeline.py::test_blocking_removes_the_value",
+    ],
+    "values live while a call is executed and are stored nowhere": [
+        "test_run_code.py::test_the_session_file_is_complete_when_the_run_has_returned_and_holds_no_value",
+        "test_run_properties.py::test_every_start_has_exactly_one_end_inside_its_run",
+    ],
+    "a direct result stores content, error and metadata": [
+        "test_run_code.py::test_a_direct_call_gives_its_outcome_and_is_recorded_with_metadata",
+    ],
+    "a nested call stores rendered content and whether it failed, nothing else": [
+        "test_run_code.py::test_each_nested_call_is_recorded_once_at_start_and_end_without_its_value",
+        "test_run_properties.py::test_every_start_has_exactly_one_end_inside_its_run",
+    ],
+    "long content is spilled for direct calls; a nested call's value is never cut": [
+        "tools/test_spill.py::test_a_direct_call_shows_head_tail_size_and_where_the_whole_is",
+        "tools/test_spill.py::test_a_nested_call_is_whole_for_the_program_and_short_in_the_log",
+    ],
+    "the value of run_code is its logs and, if there is one, its result": [
+        "test_run_code.py::test_the_result_is_what_is_returned_or_the_last_expression",
+    ],
+    "a failure has one message and perhaps a code, and never a value": [
+        "tools/test_pipeline.py::test_whatever_a_body_raises_is_a_failure_with_its_own_message",
+        "test_run_code.py::test_a_failed_call_is_an_exception_at_the_call",
+    ],
+    "what a tool can acquire bounds its value; what is only formatting bounds its rendering": [
+        "toolkits/test_glob.py::test_the_value_has_all_paths_of_which_a_model_is_shown_the_first",
+    ],
+}
+
+
+def test_every_promise_names_tests_that_exist():
+    missing = []
+    for promise, tests in CONTRACT.items():
+        assert tests, promise
+        for each in tests:
+            path, _, name = each.partition("::")
+            if name not in names_in(TESTS / path):
+                missing.append(each)
+    assert missing == []
+
+
+def names_in(path):
+    if not path.exists():
+        pytest.fail(f"{path.name} is named in the table and does not exist")
+    return {node.name for node in ast.walk(ast.parse(path.read_text())) if hasattr(node, "name")}
