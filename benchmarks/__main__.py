@@ -14,7 +14,9 @@ from benchmarks.measure import Figure, machine
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", choices=FIGURES, action="append", help="measure this figure only (repeatable)")
+    parser.add_argument(
+        "--only", choices=FIGURES, action="append", help="measure this figure only (repeatable)"
+    )
     parser.add_argument("--json", metavar="FILE", help="also write the figures there")
     options = parser.parse_args()
     print(machine())

@@ -91,7 +91,10 @@ async def test_nothing_is_remembered_unless_asked_for():
 
 
 async def test_gathered_calls_are_reused_in_the_order_of_making():
-    source = "import asyncio\nrows = await asyncio.gather(*[tools.fetch(k) for k in 'abc'])\nreturn [r['key'] for r in rows]"
+    source = (
+        "import asyncio\nrows = await asyncio.gather(*[tools.fetch(k) for k in 'abc'])\n"
+        "return [r['key'] for r in rows]"
+    )
     async with CodeMode([fetch]) as cm:
         first = await cm.run(source, remember=True)
         again = await cm.run(source, reuse=first)

@@ -10,7 +10,9 @@ from codemode.tools.hooks import Accept, Ask, Block, Deny
 
 
 @tool(render=as_json, parallel=True)
-async def echo(value: int | str | float | bool | None | list | dict = None) -> int | str | float | bool | None | list | dict:
+async def echo(
+    value: int | str | float | bool | None | list | dict = None,
+) -> int | str | float | bool | None | list | dict:
     """Give back what came."""
     return value
 
@@ -100,8 +102,7 @@ async def test_values_cross_exactly_in_both_directions(cm):
 
 async def test_gathered_calls_overlap(cm):
     result = await cm.run(
-        "import asyncio\n"
-        "return await asyncio.gather(*[tools.slow(0.05) for _ in range(20)])", "wait"
+        "import asyncio\nreturn await asyncio.gather(*[tools.slow(0.05) for _ in range(20)])", "wait"
     )
     assert result.result == [0.05] * 20
     assert result.usage.wall_seconds < 0.5  # 1.0 one after another, 0.1 ten at a time
@@ -138,7 +139,9 @@ async def test_an_argument_that_does_not_fit_can_be_caught_and_names_field_and_t
 
 
 async def test_an_uncaught_error_shows_type_message_and_the_programs_own_line(cm):
-    result = await cm.run("data = {'a': 1}\n\ndef pick(key):\n    return data[key]\n\nprint('before')\npick('b')")
+    result = await cm.run(
+        "data = {'a': 1}\n\ndef pick(key):\n    return data[key]\n\nprint('before')\npick('b')"
+    )
     assert result.error.kind == "exception"
     assert "KeyError: 'b'" in result.error.message
     assert "return data[key]" in result.error.message
@@ -354,14 +357,18 @@ async def test_runs_may_overlap(cm):
 
 async def test_printed_text_streams_while_the_program_runs(cm):
     pieces = []
-    result = await cm.run("for i in range(3):\n    print('line', i)\n    tools.slow(0.02)", on_log=pieces.append)
+    result = await cm.run(
+        "for i in range(3):\n    print('line', i)\n    tools.slow(0.02)", on_log=pieces.append
+    )
     assert "".join(pieces) == "line 0\nline 1\nline 2\n"
     assert len(pieces) == 3
     assert result.logs == ["line 0", "line 1", "line 2"]
 
 
 async def test_printed_lines_are_what_print_writes(cm):
-    result = await cm.run("print('a', end='')\nprint('b')\nprint()\nprint('c\\nd')\nprint('no newline', end='')")
+    result = await cm.run(
+        "print('a', end='')\nprint('b')\nprint()\nprint('c\\nd')\nprint('no newline', end='')"
+    )
     assert result.logs == ["ab", "", "c", "d", "no newline"]
 
 
@@ -456,7 +463,6 @@ async def test_a_long_output_is_cut_in_the_middle_for_the_model_only(cm):
     assert result.text.startswith("head\n")
     assert result.text.endswith("\ntail")
     assert "bytes in all, cut here" in result.text
-
 
 
 async def test_a_log_that_cannot_be_written_ends_the_run_with_that_error(cm, monkeypatch):

@@ -7,8 +7,18 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import msgspec
 import pytest
 
-from codemode import Output, Registry, Tool, ToolArgumentsError, ToolDefinitionError, ToolOutputError, as_json
-from codemode import as_text, text, tool
+from codemode import (
+    Output,
+    Registry,
+    Tool,
+    ToolArgumentsError,
+    ToolDefinitionError,
+    ToolOutputError,
+    as_json,
+    as_text,
+    text,
+    tool,
+)
 from codemode.schemas import RawOutput, RawParameters, TypedOutput, TypedParameters
 
 

@@ -9,9 +9,9 @@ from msgspec import UNSET
 
 from codemode import Call, Failure, Output, Registry, Success, Tool, ToolError, as_json, text, tool
 from codemode.tools.approval import Approvals
+from codemode.tools.call import Token
 from codemode.tools.hooks import Accept, Allow, Ask, Block, Deny, Hooks
 from codemode.tools.pipeline import Pipeline
-from codemode.tools.call import Token
 from codemode.values import FrozenDict, FrozenList
 
 
