@@ -18,17 +18,13 @@ from urllib.parse import quote
 from codemode.errors import SessionError
 from codemode.session.events import Event, check_type, from_text
 from codemode.session.lock import WriterLock
-from codemode.session.pairs import KEYS, key_in_text
+from codemode.session.pairs import KEYS, Outline, key_in_text
 from codemode.session.schema import OLDEST_READABLE, migrate, version_of
-from codemode.values import JSON
 
-__all__ = ["DatabaseReader", "DatabaseWriter", "Outline", "Row"]
+__all__ = ["DatabaseReader", "DatabaseWriter", "Row"]
 
 Row: TypeAlias = tuple[int, int, str, int, str]
 """`seq, time, type, ignorable, data`, the data as JSON text."""
-
-Outline: TypeAlias = tuple[int, int, str, int, JSON]
-"""`seq, time, type, size, key`: the size of the data in bytes, and its field that `pairs.KEYS` names."""
 
 _PAGE = 256  # rows fetched at a time, so that no read transaction lives longer than that takes
 

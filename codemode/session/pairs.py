@@ -12,13 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from codemode.values import JSON
 
-__all__ = ["KEYS", "Unfinished", "key_in_text"]
+__all__ = ["KEYS", "Outline", "Unfinished", "key_in_text"]
+
+Outline: TypeAlias = tuple[int, int, str, int, JSON]
+"""Of an event: `seq, time, type, size, key`; the size of its data in bytes, and its field that `KEYS` names."""
 
 KEYS: Mapping[str, str] = MappingProxyType(
     {

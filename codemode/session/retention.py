@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from codemode.session.database import Outline
-from codemode.session.pairs import Unfinished
+from codemode.session.pairs import Outline, Unfinished
 
 __all__ = ["place_to_cut"]
 

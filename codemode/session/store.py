@@ -1,7 +1,8 @@
 """Sessions: an append-only list of events, with one writer and many readers. The order of things is decided here.
 
 `append` is synchronous and stays in memory; `commit` makes everything appended so far durable, in a worker
-thread. How events lie in a file is `database`'s matter; what an event may hold is `events`'.
+thread. How events lie in a file is `database`'s matter; what an event may hold is `events`'; what is added when
+an earlier writer crashed, `recovery`'s; what `trim` may drop, `retention`'s.
 
 Memory: a session with a file holds what is not committed yet, twice (the event and its text), and nothing
 else. Whoever appends without an end looks at `pending_bytes` and commits. A session without a file holds all
