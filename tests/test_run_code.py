@@ -379,6 +379,12 @@ async def test_printed_lines_are_what_print_writes(cm):
         ("print('before')\nimport time\ntime.sleep(60)", {"wall_seconds": 0.5}, "timeout", "0.5"),
         ("print('before')\nx = [0] * 10**10", {}, "memory-limit", "512"),
         ("print('before')\nfor _ in range(10_000): tools.echo(1)", {"max_calls": 50}, "call-limit", "50"),
+        (
+            "import asyncio\nprint('before')\nawait asyncio.gather(*[tools.echo(1) for _ in range(30)])",
+            {"max_calls_in_flight": 20},
+            "call-limit",
+            "20 tool calls under way at once",
+        ),
         ("print('before')\nfor i in range(1_000_000): print(i)", {}, "output-limit", "1"),
         ("print('before')\nreturn {1, 2}", {}, "invalid-output", "sorted(x) or list(x)"),
         ("print('before')\nreturn 'x' * 20_000_000", {}, "output-limit", "16"),

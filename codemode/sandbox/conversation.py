@@ -171,6 +171,9 @@ class Conversation:
         if self.calls == self._limits.max_calls:
             self.stop(ending.out_of_calls(self._limits))
             return
+        if len(self._open) == self._limits.max_calls_in_flight:
+            self.stop(ending.out_of_calls_in_flight(self._limits))
+            return
         self.calls += 1
         known = frame.name in self._tools
         length = len(memoryview(frame.arguments))

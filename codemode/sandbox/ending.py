@@ -91,6 +91,14 @@ def out_of_calls(limits: Limits) -> Ending:
     )
 
 
+def out_of_calls_in_flight(limits: Limits) -> Ending:
+    return Ending(
+        "call-limit",
+        f"the program had more than its {limits.max_calls_in_flight:,} tool calls under way at once; "
+        "wait for some before making more (asyncio.Semaphore), or raise max_calls_in_flight",
+    )
+
+
 def printed_too_much(limits: Limits) -> Ending:
     return Ending(
         "output-limit",

@@ -25,6 +25,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Memory beyond what the interpreter itself needs: `memory-limit`."""
     max_calls: int = 1_000
     """Tool calls, refused and failed ones included: `call-limit`."""
+    max_calls_in_flight: int = 1_000
+    """Tool calls that have been made and not answered yet: `call-limit`."""
     log_bytes: int = 1 * MIB
     """Printed text: `output-limit`."""
     result_bytes: int = 16 * MIB
