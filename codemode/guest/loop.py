@@ -31,6 +31,10 @@ if _without_ssl:
 
 __all__ = ["Abandoned", "Deadlock", "Loop", "PendingCall"]
 
+_TIDY_AT = 64
+"""Calls and tasks that are remembered for their outcome before finished ones are let go; then twice as many
+as are left, so that the time for it stays in proportion."""
+
 
 class Deadlock(RuntimeError):
     """Every task waits for something that nothing can bring about."""
@@ -89,6 +93,7 @@ class Loop(asyncio.BaseEventLoop):
         self._pending: dict[int, PendingCall] = {}
         self._sent: list[PendingCall] = []  # calls whose outcome nobody may have asked for
         self._tasks: list[asyncio.Task[Any]] = []
+        self._tidy_calls_at = self._tidy_tasks_at = _TIDY_AT
         self.set_exception_handler(_keep_quiet)
 
     # ------------------------------------------------------------------------------------- calls
@@ -98,8 +103,9 @@ class Loop(asyncio.BaseEventLoop):
         number = self._calls.send(tool, arguments)
         future = PendingCall(tool, number, self)
         self._pending[number] = future
-        if len(self._sent) > 64:
+        if len(self._sent) >= self._tidy_calls_at:
             self._sent = [sent for sent in self._sent if not sent.done() or _is_unread(sent)]
+            self._tidy_calls_at = 2 * len(self._sent) + _TIDY_AT
         self._sent.append(future)
         return future
 
@@ -126,7 +132,9 @@ class Loop(asyncio.BaseEventLoop):
         if isinstance(coro, asyncio.Future):
             coro = _wait(coro)
         task = super().create_task(coro, **options)
-        self._tasks = [known for known in self._tasks if not known.done() or _is_unread(known)]
+        if len(self._tasks) >= self._tidy_tasks_at:
+            self._tasks = [known for known in self._tasks if not known.done() or _is_unread(known)]
+            self._tidy_tasks_at = 2 * len(self._tasks) + _TIDY_AT
         self._tasks.append(task)
         return task
 

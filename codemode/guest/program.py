@@ -123,7 +123,7 @@ def _serve(channel: Channel) -> None:
 
 
 def _run(this: run.Run) -> None:
-    reserve = bytearray(_RESERVE_BYTES)
+    reserve = bytes(_RESERVE_BYTES)  # address space only: its pages are never touched
     try:
         frame = _end_of(this)
     except MemoryError:
