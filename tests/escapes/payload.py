@@ -24,7 +24,7 @@ _HEADER_LINES = 12
 
 
 class Walls(NamedTuple):
-    """For each wall `must` (it has to stop this by itself), `backstop` (contain it when the other has failed) or `-`."""
+    """For each wall `must` (stop this by itself), `backstop` (contain it when the other has failed) or `-`."""
 
     language: str = "must"
     os: str = "must"

@@ -90,7 +90,7 @@ async def _run_mode(payloads: list[Payload], standing: Standing, mode: str, coun
             for payload in payloads:
                 outcome, trouble = await _run(sandbox, payload)
                 trouble += await witness.left()
-                verdict = judge(payload, standing, outcome)
+                verdict = judge(payload, standing, outcome, LIMITS)
                 counts[verdict] += 1
                 troubles += len(trouble)
                 _print(payload, how_it_ended(outcome), verdict, trouble)

@@ -1,7 +1,7 @@
 """What became of a payload. Pure.
 
 An escape is a printed line with ESCAPED, or ESCAPED in the result of a run that ended well; the text of an error is
-none. With a wall down the other one is judged by what it must stop alone. The language wall alone has nothing behind
+none. More processor time or memory than the run was given has escaped its limit. With a wall down the other one is judged by what it must stop alone. The language wall alone has nothing behind
 it, so a payload that crashes the interpreter has got past it.
 """
 
@@ -11,12 +11,14 @@ import json
 from enum import Enum
 
 from codemode.cli.terminal import printable
-from codemode.sandbox import RunOutcome
+from codemode.sandbox import Limits, RunOutcome
 from tests.escapes.payload import Payload
 
 __all__ = ["Verdict", "how_it_ended", "judge"]
 
 _WORD = "ESCAPED"
+_CPU_GRACE_SECONDS = 0.5
+_MEMORY_GRACE = 1.25
 
 
 class Verdict(Enum):
@@ -28,11 +30,13 @@ class Verdict(Enum):
     NOT_APPLICABLE = "not applicable"
 
 
-def judge(payload: Payload, standing: str, outcome: RunOutcome) -> Verdict:
+def judge(payload: Payload, standing: str, outcome: RunOutcome, limits: Limits) -> Verdict:
     escaped = any(_WORD in line for line in outcome.logs)
     if outcome.kind is None and _holds_the_word(outcome.result):
         escaped = True
     if standing == "language" and _crashed(outcome):
+        escaped = True
+    if standing != "language" and _took_more(outcome, limits):
         escaped = True
     if not escaped:
         return Verdict.CONTAINED
@@ -50,6 +54,13 @@ def how_it_ended(outcome: RunOutcome) -> str:
     ]
     said = (shown or lines or [""])[-1 if lines and lines[0].startswith("Traceback") else 0]
     return printable(f"{outcome.kind}: {said}").replace("\n", " ")
+
+
+def _took_more(outcome: RunOutcome, limits: Limits) -> bool:
+    return (
+        outcome.usage.cpu_seconds > limits.cpu_seconds + _CPU_GRACE_SECONDS
+        or outcome.usage.max_memory_bytes > limits.memory_bytes * _MEMORY_GRACE
+    )
 
 
 def _crashed(outcome: RunOutcome) -> bool:
