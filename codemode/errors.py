@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from codemode.control import Layer
+
 __all__ = [
     "CodeModeError",
     "RunError",
@@ -89,9 +91,16 @@ class RunError(CodeModeError):
 
 
 class SandboxUnavailable(CodeModeError):
-    """No confined guest can be started here; the message says which wall is missing and what would raise it."""
+    """No confined guest can be started here; the message says which wall is missing and what would raise it.
+
+    `layers` are the layers of the process wall, if it came so far that they could be looked at.
+    """
 
     code = "SANDBOX_UNAVAILABLE"
+
+    def __init__(self, message: str, layers: Sequence[Layer] = ()) -> None:
+        super().__init__(message)
+        self.layers = tuple(layers)
 
 
 class SessionError(CodeModeError):

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from codemode.cli import demo, log, run
+from codemode.cli import demo, doctor, log, run
 from codemode.cli.terminal import UsageError
 from codemode.sandbox import Limits
 
@@ -133,6 +133,15 @@ def _parser() -> argparse.ArgumentParser:
         help="the source tree to look at (default: the source of codemode itself)",
     )
     command.set_defaults(command=demo.command)
+
+    command = commands.add_parser(
+        "doctor",
+        help="see which layers of the wall stand on this machine",
+        description="Show each layer of the process wall as its effect shows it, and what would raise the missing "
+        "ones. Exit code: 0 every required layer stands, 1 one does not.",
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    command.set_defaults(command=doctor.command)
     log.add_parser(commands)
     return parser
 

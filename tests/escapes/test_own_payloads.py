@@ -1,4 +1,4 @@
-"""Our own payloads, with both walls and with each wall alone; and the runner itself, on payloads that must get through."""
+"""Our own payloads, with both walls and with each alone; and the runner, on payloads that must get through."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """What became of a payload. Pure.
 
 An escape is a printed line with ESCAPED, or ESCAPED in the result of a run that ended well; the text of an error is
-none. More processor time or memory than the run was given has escaped its limit. With a wall down the other one is judged by what it must stop alone. The language wall alone has nothing behind
-it, so a payload that crashes the interpreter has got past it.
+none. More processor time or memory than the run was given has escaped its limit. With a wall down the other one is
+judged by what it must stop alone. The language wall alone has nothing behind it, so a payload that crashes the
+interpreter has got past it.
 """
 
 from __future__ import annotations
