@@ -56,7 +56,7 @@ def command(options: argparse.Namespace) -> int:
     if options.json:
         write(json.dumps(_as_object(layers, problem, stands), ensure_ascii=False) + "\n")
     else:
-        write(_as_text(layers, problem, stands))
+        sys.stdout.write(_as_text(layers, problem, stands))
     return 0 if stands else 1
 
 
@@ -100,6 +100,19 @@ def _as_object(layers: Sequence[Layer], problem: str, stands: bool) -> dict[str,
     return shown | ({"problem": problem} if problem else {})
 
 
+def _cures(layers: Sequence[Layer]) -> list[str]:
+    """What would raise the missing layers, said once for all that have it in common."""
+    names: dict[str, list[str]] = {}
+    for layer in layers:
+        if cure := _cure(layer):
+            names.setdefault(cure, []).append(layer.name)
+    lines = ["", paint("What would raise the missing ones", "bold", sys.stdout)] if names else []
+    for cure, having in names.items():
+        text = f"{', '.join(having)}: {cure}"
+        lines += textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="    ")
+    return lines
+
+
 def _as_text(layers: Sequence[Layer], problem: str, stands: bool) -> str:
     machine = _machine()
     lines = [
@@ -116,13 +129,7 @@ def _as_text(layers: Sequence[Layer], problem: str, stands: bool) -> str:
                 paint("stands ", "green", sys.stdout) if layer.stands else paint("missing", "red", sys.stdout)
             )
             lines.append(f"  {mark}  {layer.name:{width}}  {printable(layer.detail)}")
-            if cure := _cure(layer):
-                lines += textwrap.wrap(
-                    f"to raise it: {cure}",
-                    _WIDTH,
-                    initial_indent=" " * (width + 13),
-                    subsequent_indent=" " * (width + 13),
-                )
+    lines += _cures(layers)
     lines.append("")
     if problem:
         lines += ["Programs cannot run here.", *map(printable, problem.splitlines())]
