@@ -147,12 +147,18 @@ class Scope:
         )
         dispatch = pipeline.begin(name, arguments, id=call_id)
         call = dispatch.call
-        session.append("tool/call", {"callId": call_id, "name": name, "arguments": call.arguments})
+        session.append(
+            "tool/call",
+            {"callId": call_id, "name": name, "arguments": call.arguments, "startLogged": True},
+        )
+
+        async def log_start() -> None:
+            session.append("tool/start", {"callId": call_id})
+            await session.commit()
+
         try:
-            if name != RUN_CODE:
-                await session.commit()
             try:
-                outcome = await pipeline.finish(dispatch)
+                outcome = await pipeline.finish(dispatch, log_start)
             finally:
                 if dispatch.outcome is None:
                     dispatch.abort()
@@ -184,7 +190,14 @@ class Scope:
         """The body of run_code: one run in the sandbox."""
         session = self.session
         program_hash = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
-        session.append("run/start", {"callId": call.id, "programHash": program_hash})
+        session.append(
+            "run/start",
+            {
+                "callId": call.id,
+                "programHash": program_hash,
+                "signaturesHash": self.registry.signatures_hash,
+            },
+        )
         ended_as = "abort"
         try:
             outcome = await self._run_in_sandbox(source, call)

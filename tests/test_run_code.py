@@ -193,6 +193,7 @@ async def test_events_of_a_run_are_inside_its_direct_call(cm):
     types = [event.type for event in cm.session.events()]
     assert types == [
         "tool/call",
+        "tool/start",
         "run/start",
         "tool/code-dispatch-start",
         "tool/code-dispatch",
@@ -214,6 +215,7 @@ async def test_the_session_file_is_complete_when_the_run_has_returned_and_holds_
             types = [row[0] for row in reader.execute("SELECT type FROM events ORDER BY seq")]
         assert types == [
             "tool/call",
+            "tool/start",
             "run/start",
             "tool/code-dispatch-start",
             "tool/code-dispatch",
@@ -331,16 +333,17 @@ async def test_cancelling_a_run_ends_everything_and_leaves_a_complete_log(tmp_pa
             assert (await cm.run("return 1")).result == 1
         events = list(session.events())
     types = [event.type for event in events]
-    assert types[:6] == [
+    assert types[:7] == [
         "tool/call",
+        "tool/start",
         "run/start",
         "tool/code-dispatch-start",
         "tool/code-dispatch",
         "run/end",
         "tool/result",
     ]
-    assert events[3].data["isError"] is True
-    assert events[4].data["outcome"] == "abort"
+    assert events[4].data["isError"] is True
+    assert events[5].data["outcome"] == "abort"
 
 
 async def test_runs_may_overlap(cm):
@@ -484,3 +487,26 @@ async def test_a_log_that_cannot_be_written_ends_the_run_with_that_error(cm, mon
         with pytest.raises(SessionError, match="the disk is full"):
             await cm.run("tools.rows('first')\ntools.rows('last')\nreturn 1")
         assert (await cm.run("return len(tools.rows('first'))")).result == 3
+
+
+async def test_that_a_direct_body_starts_is_durable_before_it_does_and_a_refused_one_never_starts(tmp_path):
+    path = tmp_path / "a.session"
+
+    @tool(render=as_json)
+    async def stored() -> list[str]:
+        """The types of the events that a crash would leave now."""
+        with Session.read(path) as log:
+            return [event.type for event in log.events()]
+
+    async with CodeMode([stored], session=path) as cm:
+        outcome = await cm.call("stored", {})
+        assert outcome.value == ["tool/call", "tool/start"]
+        await cm.run("return 1")
+    hooks = Hooks(guards=(lambda call: "no",))
+    async with CodeMode([stored], session=path, hooks=hooks) as cm:
+        await cm.call("stored", {})
+    with Session.read(path) as log:
+        events = list(log.events())
+    assert [event.data["startLogged"] for event in events if event.type == "tool/call"] == [True] * 3
+    assert [event.type for event in events][-2:] == ["tool/call", "tool/result"]
+    assert [event.type for event in events].count("tool/start") == 2

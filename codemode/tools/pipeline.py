@@ -137,12 +137,20 @@ class Pipeline:
         """
         return await self.finish(self.begin(name, arguments, id=id, root_id=root_id, parent=parent))
 
-    async def finish(self, dispatch: Dispatch) -> Outcome:
-        """Take a call that has begun through all the other stages. Cancellation is as in `execute`."""
+    async def finish(
+        self, dispatch: Dispatch, before_body: Callable[[], Awaitable[None]] | None = None
+    ) -> Outcome:
+        """Take a call that has begun through all the other stages. Cancellation is as in `execute`.
+
+        `before_body` is awaited when nothing has refused the call, before anything of the body runs; what it
+        raises ends the call as one that never started, and is passed on.
+        """
         try:
             await self.decide(dispatch)
             await self.answer([dispatch])
             await self.guard(dispatch)
+            if before_body is not None and dispatch.outcome is None:
+                await before_body()
             await self.perform(dispatch)
             await self.settle(dispatch)
         except BaseException:

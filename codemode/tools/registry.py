@@ -8,6 +8,7 @@ Changes take effect for the next look-up, also while programs run.
 from __future__ import annotations
 
 import difflib
+import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal, TypeAlias
 
@@ -51,6 +52,7 @@ class Registry:
         self._cached_at = -1
         self._cached_tools: dict[str, Tool] = {}
         self._cached_hooks = Hooks()
+        self._cached_hash = ""
 
     # -------------------------------------------------------------------------------- changing
 
@@ -172,6 +174,15 @@ class Registry:
         self._view()
         return self._cached_hooks
 
+    @property
+    def signatures_hash(self) -> str:
+        """The SHA-256 of the visible tools' signatures, in hexadecimal: it changes when what can be called does."""
+        view = self._view()
+        if not self._cached_hash:
+            text = "\n".join(view[name].signature for name in sorted(view))
+            self._cached_hash = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+        return self._cached_hash
+
     def get(self, name: str) -> Tool | None:
         """Return the tool of that name, or None."""
         return self._view().get(name)
@@ -227,6 +238,7 @@ class Registry:
                 hooks = hooks | own
             self._cached_tools = {**inherited, **self._tools}
             self._cached_hooks = hooks
+            self._cached_hash = ""
             self._cached_at = version
         return self._cached_tools
 

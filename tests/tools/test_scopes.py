@@ -122,6 +122,17 @@ async def test_listed_bound_and_callable_are_the_same_set_in_every_scope(registr
                     assert outcome.value == expected[name]
 
 
+def test_the_hash_of_the_signatures_changes_with_what_can_be_called(registry):
+    before = registry.signatures_hash
+    assert registry.signatures_hash == before
+    assert registry.scope().signatures_hash == before
+    remove = registry.register(named("d", "x"))
+    assert registry.signatures_hash != before
+    remove()
+    assert registry.signatures_hash == before
+    assert registry.scope(deny=["a"]).signatures_hash != before
+
+
 async def test_a_scope_has_hooks_and_a_mode_of_its_own(registry):
     async with CodeMode(registry) as cm:
         strict = cm.scope(hooks=Hooks(pre_execute=(lambda call: Deny("no a") if call.name == "a" else None,)))
