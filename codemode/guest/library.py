@@ -225,6 +225,7 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("yaml", "toml", "tomllib", "bs4", "lxml"), "not available; use json, re or html.parser"),
     "argparse": "a program here gets no arguments; write the values into it",
     "queue": "use collections.deque, or asyncio.Queue",
+    **dict.fromkeys(("xml.dom", "xml.dom.minidom", "xml.sax"), "use xml.etree.ElementTree"),
     "tools": "`tools` is there already; write tools.name(...)",
 }
 """Modules that programs ask for and cannot have, and what to do instead."""
@@ -243,7 +244,7 @@ PARTS_ELSEWHERE: dict[str, str] = {
 
 def replaced() -> dict[str, dict[str, Any]]:
     """Return, by module, what programs get in place of the library's own."""
-    from codemode.guest import aio, expressions, logs, pathing, replacements, streams, threads
+    from codemode.guest import aio, expressions, logs, markup, pathing, replacements, streams, threads
 
     return {
         **replacements.REPLACED,
@@ -257,5 +258,8 @@ def replaced() -> dict[str, dict[str, Any]]:
         "pathlib": pathing.PATHLIB,
         "threading": threads.THREADING,
         "urllib": {},
+        "xml": {},
+        "xml.etree": {},
+        "xml.etree.ElementTree": markup.ELEMENT_TREE,
         "zoneinfo": pathing.ZONEINFO,
     }

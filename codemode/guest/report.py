@@ -27,6 +27,7 @@ _MAX_LINE = 200
 
 _mro = type.__dict__["__mro__"].__get__
 _name_of = type.__dict__["__name__"].__get__
+_qualified_name_of = type.__dict__["__qualname__"].__get__
 _args_of = BaseException.__dict__["args"].__get__
 _cause_of = BaseException.__dict__["__cause__"].__get__
 _context_of = BaseException.__dict__["__context__"].__get__
@@ -105,7 +106,7 @@ def headline(error: BaseException) -> str:
 
 def _describe(error: BaseException) -> tuple[str, str]:
     kind = type(error)
-    name = cut(_name_of(kind), _MAX_NAME)
+    name = cut(_qualified_name_of(kind).rpartition("<locals>.")[2], _MAX_NAME)
     module = kind.__dict__.get("__module__")
     if type(module) is str and module not in ("builtins", "__main__") and not module.startswith("codemode"):
         name = f"{cut(module, _MAX_NAME)}.{name}"

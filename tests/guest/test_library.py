@@ -74,6 +74,7 @@ USES: dict[str, tuple[str, Any]] = {
     "urllib.parse": ("from urllib.parse import urlparse, urlencode, parse_qs, urljoin\nu=urlparse('http://h/p?q=1')\n[u.netloc, u._replace(path='/z').geturl(), urlencode({'a':'b c'}), parse_qs('a=1'), urljoin('http://h/a','b')]", ["h", "http://h/z?q=1", "a=b+c", {"a": ["1"]}, "http://h/b"]),
     "uuid": ("import uuid\n[len(str(uuid.uuid4())), str(uuid.uuid5(uuid.NAMESPACE_DNS,'a'))[:8]]", [36, "4f3f2898"]),
     "warnings": ("import warnings\nwith warnings.catch_warnings():\n    warnings.simplefilter('error')\n    try:\n        warnings.warn('x')\n    except UserWarning:\n        r=1\nr", 1),
+    "xml.etree.ElementTree": ("import xml.etree.ElementTree as ET\nr=ET.fromstring('<a x=\"1\"><b>t</b></a>')\nET.SubElement(r,'c').text='<'\n[r.get('x'), r.find('b').text, [e.tag for e in r.iter()], ET.tostring(r[1], encoding='unicode')]", ["1", "t", ["a", "b", "c"], "<c>&lt;</c>"]),
     "zlib": ("import zlib\n[zlib.decompress(zlib.compress(b'x')).decode(), zlib.crc32(b'a')]", ["x", 3904355907]),
     "zoneinfo": ("from zoneinfo import ZoneInfo, ZoneInfoNotFoundError\nfrom datetime import datetime\ntry:\n    ZoneInfo('No/Where')\nexcept ZoneInfoNotFoundError:\n    r='none'\nr", "none"),
     "concurrent": ("import concurrent.futures as c\nc.Future is not None", True),
@@ -89,6 +90,25 @@ def test_each_module_works(guest: Forge, name: str) -> None:
 
 def test_no_module_is_without_a_test() -> None:
     assert set(library.LIBRARY) | {"html.entities", "logging", "threading", "traceback", "concurrent.futures"} <= set(USES)
+
+
+FILE_READERS = [
+    "ET.parse('/etc/passwd')",
+    "ET.iterparse('/etc/passwd').__next__()",
+    "ET.ElementTree(file='/etc/passwd')",
+    "ET.ElementTree().parse('/etc/passwd')",
+    "ET.ElementTree(ET.Element('a')).write('/tmp/written')",
+    "ET.parse(Changing())",
+    "ET.ElementTree(ET.Element('a')).write(Changing())",
+]
+
+
+@pytest.mark.parametrize("call", FILE_READERS)
+def test_markup_opens_no_files(guest: Forge, call: str) -> None:
+    changing = "class Changing:\n    asked = 0\n    def __getattr__(self, name):\n        Changing.asked += 1\n        if Changing.asked > 1:\n            raise AttributeError(name)\n        return lambda *a: '<a/>'\n    def __fspath__(self):\n        print('PATH')\n        return '/etc/passwd'\n"
+    ran = guest.run(f"import xml.etree.ElementTree as ET\n{changing}{call}")
+    assert (ran.kind, ran.logs) == ("exception", "")
+    assert "there are no files here" in ran.message or "has no attribute" in ran.message or "AttributeError" in ran.message
 
 
 def test_zones_come_with_their_data(guest: Forge) -> None:
