@@ -383,7 +383,7 @@ async def test_printed_lines_are_what_print_writes(cm):
         ("print('before')\nx = [0] * 10**10", {}, "memory-limit", "512"),
         ("print('before')\nfor _ in range(10_000): tools.echo(1)", {"max_calls": 50}, "call-limit", "50"),
         (
-            "import asyncio\nprint('before')\nawait asyncio.gather(*[tools.echo(1) for _ in range(30)])",
+            "import asyncio\nprint('before')\nawait asyncio.gather(*[tools.slow(5) for _ in range(30)])",
             {"max_calls_in_flight": 20},
             "call-limit",
             "20 tool calls under way at once",
@@ -396,7 +396,7 @@ async def test_printed_lines_are_what_print_writes(cm):
     ],
 )
 async def test_each_limit_has_its_kind_a_message_and_the_logs_before(source, limits, kind, says):
-    async with CodeMode([echo], limits=Limits(**limits)) as cm:
+    async with CodeMode([echo, slow], limits=Limits(**limits)) as cm:
         result = await cm.run(source)
         assert (result.error.kind, result.logs[:1]) == (kind, ["before"]), result.text[:500]
         assert says in result.error.message
