@@ -43,10 +43,11 @@ def reap_orphans() -> None:
                 os.waitpid(pid, os.WNOHANG)
 
 
-def places() -> tuple[str, ...]:
-    """The directories that are looked at. Not the temporary one, where others write too."""
-    candidates = ("/", "/dev/shm", "/var/tmp", os.getcwd(), str(Path.home()))
-    return tuple(dict.fromkeys(path for path in candidates if os.path.isdir(path)))
+def places() -> dict[str, str]:
+    """The directories that are looked at, and what they are called. Not the temporary one, where others write too."""
+    named = {path: path for path in ("/", "/dev/shm", "/var/tmp")}
+    named |= {os.getcwd(): "the working directory", str(Path.home()): "the home directory"}
+    return {path: name for path, name in named.items() if os.path.isdir(path)}
 
 
 def _files() -> set[str]:

@@ -46,7 +46,7 @@ async def run_all(payloads: list[Payload], standing: Standing) -> int:
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
         await trio.to_thread.run_sync(int)  # trio keeps a thread for later; let it be there before
-        outside = Witness()
+        outside, looked_at = Witness(), ", ".join(places().values())
         for mode in ("code", "raw"):
             chosen = [payload for payload in payloads if payload.mode == mode]
             runnable = [p for p in chosen if p.applies and not (mode == "raw" and standing == "language")]
@@ -72,8 +72,8 @@ async def run_all(payloads: list[Payload], standing: Standing) -> int:
     )
     print(
         f"after each: next run, descriptors, processes{'' if reaper else ' (orphans could not be looked for)'}, "
-        f"files in {', '.join(places()[:-1])} and the home directory (not in {tempfile.gettempdir()}: others write "
-        f"there): {'nothing was left behind' if not troubles else f'{troubles} TROUBLES'}"
+        f"files in {looked_at} (not in {tempfile.gettempdir()}: others write there): "
+        f"{f'{troubles} TROUBLES' if troubles else 'nothing was left behind'}"
     )
     return 0 if not counts[Verdict.ESCAPED] and not troubles else 1
 

@@ -1,4 +1,8 @@
-"""Our own payloads, with both walls and with each alone; and the runner, on payloads that must get through."""
+"""Our own payloads, with both walls and with each alone; and the runner, on payloads that must get through.
+
+What lies in `payloads/open/` is known to get past the wall that should have stopped it. It is not run here; once it is
+mended, it moves up among the others.
+"""
 
 from __future__ import annotations
 
