@@ -68,6 +68,7 @@ LANGUAGE = (
     "print('x' * 10_000_000)",
     "for i in range(1000): tools.echo(x=i)",
     "return [0] * 9_000_000",
+    "return {f'{n:x}': 0 for n in range(600_000)}",
     "return {1, 2}",
     "return ().__class__",
     "def f(n): return f(n + 1)\nf(0)",
