@@ -10,6 +10,7 @@ module; with one, as a function whose every variable is declared global, which m
 
 import ast
 import asyncio
+import builtins
 import io
 import json
 import linecache
@@ -112,6 +113,7 @@ def _run(source):
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
     space = main.__dict__
+    space["__builtins__"] = builtins
     space["tools"] = Tools(asynchronous)
     space["ToolCallError"] = ToolCallError
     last = tree.body[-1] if tree.body else None
