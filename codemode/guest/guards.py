@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict, deque
 from collections.abc import Callable
-from types import FunctionType, SimpleNamespace
+from types import BuiltinMethodType, FunctionType, MemberDescriptorType, SimpleNamespace
 from typing import Any
 
 from codemode.guest import names
@@ -67,9 +67,22 @@ def set_class_reader(reader: Callable[[object], object]) -> None:
 
 
 def adopt_class(cls: type) -> None:
-    """Note that a program made this class."""
+    """Note that a program made this class. Raises TypeError for one with names that no source may bind."""
+    for name, item in _dict_of_class(cls).items():
+        # A slot's name may have been put together at run time.
+        if type(item) is MemberDescriptorType and attribute_kind(name) not in (PLAIN, OWN):
+            raise TypeError(f"`__slots__` may not name {name[:60]!r}")
+    # A class pattern reads the attributes that are named here, unguarded. A named tuple names its fields.
+    found = getattr(cls, "__match_args__", ())
+    if type(found) is not tuple or not all(map(_is_pattern_name, found)):
+        kept = tuple(filter(_is_pattern_name, found)) if type(found) is tuple else ()
+        type.__setattr__(cls, "__match_args__", kept)
     type.__setattr__(cls, MARK, _TOKEN)
     _own_classes.add(cls)
+
+
+def _is_pattern_name(name: object) -> bool:
+    return type(name) is str and attribute_kind(name) == PLAIN and name[:1] != "_"
 
 
 def is_own_class(cls: object) -> bool:
@@ -127,9 +140,11 @@ def read(value: Any, name: str) -> Any:
     if name in names.FORMATTERS:
         return _formatter(value, name)
     if name == "obj":
-        if type(value) is super or BaseException in _mro(type(value)):
-            raise AttributeError("'obj' of an exception is not available; keep the object in a variable")
-        return value.obj
+        if is_own(value) and BaseException not in _mro(type(value)) and type(value) is not super:
+            return value.obj
+        if type(value) is memoryview:
+            return value.obj
+        raise AttributeError("'obj' of an exception is not available; keep the object in a variable")
     return _method(value, name)
 
 
@@ -142,6 +157,11 @@ def read_format(value: Any) -> Any:
 
 def _formatter(value: Any, name: str) -> Any:
     found = getattr(value, name)
+    if type(found) is BuiltinMethodType and found.__name__ in names.FORMATTERS:
+        # Whoever handed it out (an alias, a bound method), this is the text that it will fill.
+        text: Any = found.__self__
+        if str in _mro(type(text)):
+            _check_template(text)
     kind = type(value)
     if kind is super:
         value = _super_self(value)
@@ -281,7 +301,7 @@ def _check_store(value: object, name: object) -> None:
     refused = kind == GUARDED and name not in names.FORMATTERS and name != "obj"
     if refused or (kind == PLAIN and is_dunder(name) and name not in names.STORABLE):
         raise AttributeError(f"attribute {name!r} cannot be set on an object; define it in the class body")
-    if name in ("split", "derive", "subgroup") and BaseExceptionGroup in _mro(type(value)):
+    if name in ("split", "derive", "subgroup") and (not is_own(value) or BaseException in _mro(type(value))):
         raise AttributeError(f"{name!r} of an exception group cannot be replaced")
 
 

@@ -23,11 +23,14 @@ _without_ssl = "ssl" not in sys.modules
 if _without_ssl:
     sys.modules["ssl"] = None  # type: ignore[assignment]
 import asyncio  # noqa: E402
-from asyncio import events  # noqa: E402
+from asyncio import events, format_helpers  # noqa: E402
 from asyncio.tasks import _enter_task, _leave_task  # noqa: E402
 
 if _without_ssl:
     del sys.modules["ssl"]
+
+# The texts of handles are not to name a file of this machine.
+format_helpers._get_function_source = lambda function: None  # type: ignore[assignment]
 
 __all__ = ["Abandoned", "Deadlock", "Loop", "PendingCall"]
 

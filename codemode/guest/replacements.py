@@ -21,6 +21,7 @@ import operator
 import sys
 import types
 import typing
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
@@ -228,10 +229,53 @@ def _checked_field_attribute(self: Any, attribute: str, value: Any) -> None:
             raise TypeError("the name of a field must be a valid identifier")
         if attribute_kind(value) == DENIED or value in METHODS or is_dunder(value):
             raise TypeError(f"a field cannot be called {value!r}")
+        if not value.isascii() and unicodedata.normalize("NFKC", value) != value:
+            raise TypeError(f"a field cannot be called {value!r}: Python reads these letters as others")
     object.__setattr__(self, attribute, value)
 
 
 dataclasses.Field.__setattr__ = _checked_field_attribute  # type: ignore[method-assign]
+
+
+def replace(obj: Any, /, **changes: Any) -> Any:
+    """Return a copy of a data class instance with some fields changed."""
+    if guards.is_own(obj):
+        _check_own_dict(obj)
+    return _replace_fields(obj, **changes)
+
+
+_replace_fields = dataclasses.replace
+
+_redirect_get = enum.property.__get__
+
+
+def _checked_redirect(self: Any, instance: Any, ownerclass: Any = None) -> Any:
+    """The descriptor that an enum puts before an inherited name reads an attribute by a name that it holds."""
+    name = getattr(self, "name", None)
+    if name is not None and (type(name) is not str or attribute_kind(name) != PLAIN):
+        raise AttributeError(f"attribute {str(name)[:60]!r} is not available")
+    return _redirect_get(self, instance, ownerclass)
+
+
+enum.property.__get__ = _checked_redirect  # type: ignore[method-assign]
+
+_alias_getattr = typing._BaseGenericAlias.__getattr__  # type: ignore[attr-defined]
+
+
+def _hand_on_public(self: Any, attr: str) -> Any:
+    """An alias hands on to its class what is asked of it; that the class is the program's own is not for it to say."""
+    if attr[:1] == "<":
+        raise AttributeError(attr)
+    return _alias_getattr(self, attr)
+
+
+typing._BaseGenericAlias.__getattr__ = _hand_on_public  # type: ignore[attr-defined]
+
+
+def formatwarning(message: Any, category: Any, filename: Any, lineno: Any, line: Any = None) -> str:
+    """Return a warning as text."""
+    return f"{filename}:{lineno}: {category.__name__}: {message}\n" + (f"  {line.strip()}\n" if line else "")
+
 
 _create_enum = enum.EnumMeta._create_  # type: ignore[attr-defined]
 
@@ -266,15 +310,34 @@ def get_origin(tp: Any) -> Any:
 
 # --------------------------------------------------------------------------------------------- copy
 
+_DATA_MODULES = frozenset(
+    "array calendar collections datetime decimal enum fractions ipaddress pathlib random re types uuid zoneinfo "
+    "builtins itertools functools _io string statistics operator".split()
+)
+
+
+def _is_data(value: Any) -> bool:
+    kind = type(value)
+    module = kind.__module__
+    return type(module) is str and module.partition(".")[0].removeprefix("_") in _DATA_MODULES | {"io"}
+
+
+def _check_own_dict(x: Any) -> None:
+    own = getattr(x, "__dict__", None)
+    if type(own) is dict and any(type(name) is not str or name[:2] == "__" for name in own):
+        raise TypeError("an object with attributes of the form `__x__` in its __dict__ cannot be copied")
+
+
 _reconstruct = copy._reconstruct  # type: ignore[attr-defined]
 
 
 def _reconstruct_checked(x: Any, *args: Any, **options: Any) -> Any:
     """Copying asks an object how; only its class may answer."""
     if guards.is_own(x):
-        own = getattr(x, "__dict__", None)
-        if type(own) is dict and any(type(name) is not str or name[:2] == "__" for name in own):
-            raise TypeError("an object with attributes of the form `__x__` in its __dict__ cannot be copied")
+        _check_own_dict(x)
+    elif args and args[0] is not None and not _is_data(x):
+        # deepcopy tells the caller, in memo, all that it meets.
+        raise TypeError(f"cannot copy {type(x).__name__!r} object")
     return _reconstruct(x, *args, **options)
 
 
@@ -394,7 +457,7 @@ exit_.__name__ = exit_.__qualname__ = "exit"
 REPLACED: dict[str, dict[str, Any]] = {
     "abc": {"ABCMeta": stand_in(abc.ABCMeta)},
     "collections": {"namedtuple": namedtuple},
-    "dataclasses": {"dataclass": dataclass, "make_dataclass": make_dataclass},
+    "dataclasses": {"dataclass": dataclass, "make_dataclass": make_dataclass, "replace": replace},
     "enum": {"EnumMeta": stand_in(enum.EnumMeta), "EnumType": stand_in(enum.EnumMeta)},
     "functools": {
         "singledispatch": singledispatch,
@@ -414,6 +477,7 @@ REPLACED: dict[str, dict[str, Any]] = {
         "nlargest": heapq.nlargest,
         "nsmallest": heapq.nsmallest,
     },
+    "warnings": {"formatwarning": formatwarning},
     "html.entities": {
         name: types.MappingProxyType(dict(getattr(html.entities, name)))
         for name in ("codepoint2name", "entitydefs", "html5", "name2codepoint")

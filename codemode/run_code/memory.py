@@ -1,7 +1,8 @@
 """Finished calls of a run, kept by whoever asked for it, so that a corrected program need not make them again.
 
-A later run is answered from here as long as it makes the same calls in the same order: same tool, same
-arguments. The first difference ends that. Values live in memory only; nothing here is ever stored.
+A later run is answered from here as long as it makes the same calls in the same order: a tool of the same
+name, the same arguments. The first difference ends that, and so does a call that had failed. Values live in
+memory only; nothing here is ever stored.
 """
 
 from __future__ import annotations
@@ -37,10 +38,15 @@ class Recall:
         if self._is_over:
             return None
         earlier = next(self._calls, None)
-        if earlier is None or (earlier.name, _text(earlier.arguments)) != (name, _text(arguments)):
+        # A call that is made anew may change what later ones would give, so it ends the reuse as well.
+        if (
+            earlier is None
+            or earlier.value is UNSET
+            or (earlier.name, _text(earlier.arguments)) != (name, _text(arguments))
+        ):
             self._is_over = True
             return None
-        return None if earlier.value is UNSET else earlier
+        return earlier
 
 
 def _text(arguments: dict[str, JSON]) -> str:

@@ -11,6 +11,7 @@ import inspect
 import logging
 from collections.abc import Callable, Sequence
 
+import msgspec
 import trio
 from msgspec import UNSET
 
@@ -22,7 +23,7 @@ from codemode.tools.bodies import GRACE_SECONDS
 from codemode.tools.call import Call, Outcome, Success
 from codemode.tools.pipeline import Pipeline
 from codemode.tools.scheduler import Scheduler
-from codemode.values import JSON
+from codemode.values import JSON, freeze
 
 __all__ = ["NestedCalls"]
 
@@ -59,14 +60,16 @@ class NestedCalls:
         self._on_log = on_log
         self._recall = recall
         self._made: list[_NestedCall] | None = [] if remember else None
-        self._scheduler: Scheduler[_NestedCall] = Scheduler(
-            nursery, max_parallel_calls, self._answer, failed
-        )
+        self._scheduler: Scheduler[_NestedCall] = Scheduler(nursery, max_parallel_calls, self._answer, failed)
         self._jobs: dict[int, _NestedCall] = {}
 
     def log(self, text: str) -> None:
         if self._on_log is not None:
-            self._on_log(text)
+            try:
+                self._on_log(text)
+            except Exception:
+                self._on_log = None
+                _log.warning("on_log failed; the run goes on without it", exc_info=True)
 
     def call(self, request: CallRequest) -> None:
         earlier = None
@@ -92,7 +95,7 @@ class NestedCalls:
         self._scheduler.close()
         with trio.CancelScope(shield=True):
             for stuck in await self._scheduler.ended(GRACE_SECONDS):
-                stuck.leave()
+                await stuck.leave()
 
     def finished(self) -> tuple[FinishedCall, ...]:
         """The calls of this run, in the order of making, with the values they ended in."""
@@ -143,9 +146,10 @@ class _NestedCall:
             self._scope.cancel()
 
     async def decide(self) -> None:
-        if self._earlier is None:  # what was allowed once, and is not done again, is not asked again
-            with self._stoppable():
-                await self._owner.pipeline.decide(self.dispatch)
+        with self._stoppable():
+            await self._owner.pipeline.decide(self.dispatch)
+        if self._earlier is not None:
+            self.dispatch.question = None  # what was allowed once, and is not done again, is not asked again
 
     async def start(self) -> None:
         self._log_start()
@@ -153,7 +157,7 @@ class _NestedCall:
             with self._stoppable():
                 await self._owner.pipeline.guard(self.dispatch)
         except BaseException:
-            await self._end_aborted()
+            await self._end_aborted(None)
             raise
 
     async def complete(self, turn: trio.Lock) -> None:
@@ -162,27 +166,35 @@ class _NestedCall:
             with self._stoppable() as scope:
                 await trio.lowlevel.checkpoint_if_cancelled()
                 await pipeline.perform(dispatch)
+                if self._has_ended:
+                    return  # nobody waited any longer; it was recorded as one that did not stop
                 async with turn:
                     await pipeline.settle(dispatch)
+        except Exception:
+            # What a body raised while it was cancelled, once the cancellation is taken out of it.
+            await self._end_aborted(turn)
+            return
         except BaseException:
-            await self._end_aborted()
+            await self._end_aborted(turn)
             raise
         if scope.cancelled_caught:
-            await pipeline.settle_aborted(dispatch)
+            await self._settle_aborted(turn)
         self._reply()
         self._end(await self._stored_content())
         if self._owner.session.pending_bytes > _MAX_PENDING_BYTES:
             await self._owner.session.commit()
 
-    def leave(self) -> None:
+    async def leave(self) -> None:
         """Give up waiting for this call: it was cancelled and goes on all the same."""
         if not self._has_ended:
+            self._has_ended = True
             self.dispatch.fail(
                 f"tool call aborted: it was cancelled and did not stop within {GRACE_SECONDS:g} s",
                 code="ABORTED",
                 is_final=True,
             )
-            self._end(None)
+            await self._owner.pipeline.settle_aborted(self.dispatch)
+            self._log_end(None)
 
     def finished(self) -> FinishedCall:
         call, outcome = self.dispatch.call, self.dispatch.outcome
@@ -196,10 +208,25 @@ class _NestedCall:
             self._scope.cancel()
         return self._scope
 
-    async def _end_aborted(self) -> None:
-        await self._owner.pipeline.settle_aborted(self.dispatch)
-        self._reply()
-        self._end(None)
+    async def _end_aborted(self, turn: trio.Lock | None) -> None:
+        if not self._has_ended:
+            await self._settle_aborted(turn)
+            self._reply()
+            self._end(None)
+
+    async def _settle_aborted(self, turn: trio.Lock | None) -> None:
+        """The last stage of a cancelled call; not beside that of another one, unless that one hangs."""
+        with trio.CancelScope(shield=True):
+            held = turn is not None
+            if turn is not None:
+                with trio.move_on_after(GRACE_SECONDS) as limit:
+                    await turn.acquire()
+                held = not limit.cancelled_caught
+            try:
+                await self._owner.pipeline.settle_aborted(self.dispatch)
+            finally:
+                if held and turn is not None:
+                    turn.release()
 
     def _reply(self) -> None:
         outcome = self.dispatch.outcome
@@ -215,13 +242,16 @@ class _NestedCall:
         outcome: Outcome | None = self.dispatch.outcome
         stored: Content | None = None
         for hook in self.dispatch.hooks.stored_content:
+            assert outcome is not None
             try:
-                said = hook(self.dispatch.call, outcome)  # type: ignore[arg-type]
+                said = hook(self.dispatch.call, outcome)
                 if inspect.isawaitable(said):
                     said = await said
                 if said is not None:
-                    content_to_json(tuple(said))
+                    freeze(content_to_json(tuple(said)))
                     stored = tuple(said)
+                    # The next one sees what is left: what one hook took out, another does not bring back.
+                    outcome = msgspec.structs.replace(outcome, content=stored)
             except Exception:
                 _log.warning(
                     "a hook for stored content failed; the content is stored as it is", exc_info=True
@@ -241,9 +271,11 @@ class _NestedCall:
             )
 
     def _end(self, stored: Content | None) -> None:
-        if self._has_ended:
-            return
-        self._has_ended = True
+        if not self._has_ended:
+            self._has_ended = True
+            self._log_end(stored)
+
+    def _log_end(self, stored: Content | None) -> None:
         outcome = self.dispatch.outcome
         assert outcome is not None
         end = self._event()

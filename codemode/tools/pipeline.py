@@ -17,6 +17,7 @@ ends in exactly one outcome. Nothing here knows of sessions or sandboxes.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import logging
@@ -28,7 +29,13 @@ import trio
 from msgspec import UNSET, UnsetType
 
 from codemode.content import Content, Image, Text
-from codemode.errors import CodeModeError, ToolArgumentsError, ToolOutputError
+from codemode.errors import (
+    CodeModeError,
+    ToolArgumentsError,
+    ToolError,
+    ToolOutputError,
+    UnknownToolError,
+)
 from codemode.schemas import frozen_arguments
 from codemode.tools.approval import ApprovalRequest, Approvals
 from codemode.tools.bodies import Bodies, BodyTimeout
@@ -66,15 +73,18 @@ class Dispatch:
     """
 
     __slots__ = (
+        "before_body",
         "body_started",
         "call",
+        "finalized",
         "hooks",
         "is_final",
-        "is_finished",
         "made",
+        "observed",
         "outcome",
         "question",
         "remembered",
+        "settled",
         "tool",
     )
 
@@ -86,20 +96,34 @@ class Dispatch:
         self.remembered: JSON | UnsetType = UNSET
         self.outcome: Outcome | None = None
         self.is_final = False  # post-execute hooks do not see it
-        self.is_finished = False  # stage 9 has begun; it never begins twice
+        self.settled = False  # stage 8 is complete
+        self.finalized: bool | None = (
+            None  # whether stage 9's finalizers are complete; None before they begin
+        )
+        self.observed = False  # observers have been called
+        self.before_body: Callable[[], Awaitable[None]] | None = None
         self.body_started = False
         self.made: list[Success] = []  # the successes that were made under this call's token
 
-    def fail(self, message: str, *, code: str | None, is_final: bool = False) -> None:
-        self.outcome = failure(self.call.token, message, code=code)
+    def fail(self, message: object, *, code: str | None, is_final: bool = False) -> None:
+        self.outcome = failure(self.call.token, _text(message), code=code)
         self.is_final = is_final
 
     def abort(self) -> None:
-        """Give a call that was cancelled its outcome, unless it has one already."""
-        if self.outcome is None:
-            started = self.body_started
-            text = "tool call aborted" if started else "tool call aborted before it was dispatched"
-            self.fail(text, code=ABORTED if started else ABORTED_BEFORE_DISPATCH, is_final=True)
+        """Give a call that was cancelled its outcome.
+
+        One that it has already stands only if every hook that may change or block it has seen it; a failure
+        also where there are no such hooks.
+        """
+        outcome = self.outcome
+        if outcome is not None and self.finalized is not False:
+            if self.settled or self.is_final:
+                return
+            if isinstance(outcome, Failure) and not self.hooks.post_execute:
+                return
+        started = self.body_started
+        text = "tool call aborted" if started else "tool call aborted before it was dispatched"
+        self.fail(text, code=ABORTED if started else ABORTED_BEFORE_DISPATCH, is_final=True)
 
 
 class Pipeline:
@@ -142,15 +166,14 @@ class Pipeline:
     ) -> Outcome:
         """Take a call that has begun through all the other stages. Cancellation is as in `execute`.
 
-        `before_body` is awaited when nothing has refused the call, before anything of the body runs; what it
-        raises ends the call as one that never started, and is passed on.
+        `before_body` is awaited once, when everything is in order and the body is about to run; what it
+        raises fails the call.
         """
+        dispatch.before_body = before_body
         try:
             await self.decide(dispatch)
             await self.answer([dispatch])
             await self.guard(dispatch)
-            if before_body is not None and dispatch.outcome is None:
-                await before_body()
             await self.perform(dispatch)
             await self.settle(dispatch)
         except BaseException:
@@ -213,9 +236,13 @@ class Pipeline:
                     raise TypeError(f"a pre-execute hook returns Allow, Deny, Ask or None, not {said!r}")
             if question is None and tool is not None:
                 question = tool.reason_to_ask(call.arguments)
-            if question is not None and not self.approvals.is_allowed(call):
-                dispatch.question = question
-        except Exception as error:
+            if question is not None and tool is not None and not self.approvals.is_allowed(call):
+                with contextlib.suppress(ToolArgumentsError):  # nobody is asked about what can only fail
+                    tool.parameters.accept(call.arguments)
+                    dispatch.question = _text(question)
+        except BaseException as error:
+            if _must_propagate(error):
+                raise
             dispatch.outcome = self._failed(call, error, "a hook before the call failed: ")
             dispatch.is_final = True
 
@@ -224,19 +251,17 @@ class Pipeline:
 
         Raises nothing but cancellation.
         """
-        waiting = [each for each in dispatches if each.question is not None and each.outcome is None]
-        requests = [
-            ApprovalRequest(each.call, each.tool, each.question)
-            for each in waiting
-            if each.tool is not None and each.question is not None
-        ]
+        waiting: list[Dispatch] = []
+        requests: list[ApprovalRequest] = []
+        for each in dispatches:
+            if each.question is not None and each.tool is not None and each.outcome is None:
+                waiting.append(each)
+                requests.append(ApprovalRequest(each.call, each.tool, each.question))
         if not requests:
-            return  # an unknown tool is not asked about; it fails by itself
+            return
         reasons = await self.approvals.ask(requests)
-        told = {id(request.call): reason for request, reason in zip(requests, reasons, strict=True)}
-        for each in waiting:
+        for each, reason in zip(waiting, reasons, strict=True):
             each.question = None
-            reason = told.get(id(each.call))
             if reason is not None:
                 each.fail(reason, code=DENIED)
 
@@ -248,9 +273,11 @@ class Pipeline:
             for guard in dispatch.hooks.guards:
                 reason = await _result(guard(dispatch.call))
                 if reason is not None:
-                    dispatch.fail(str(reason), code=DENIED)
+                    dispatch.fail(reason, code=DENIED)
                     return
-        except Exception as error:
+        except BaseException as error:
+            if _must_propagate(error):
+                raise
             dispatch.outcome = self._failed(dispatch.call, error, "a guard of the call failed: ")
             dispatch.is_final = True
 
@@ -269,7 +296,8 @@ class Pipeline:
             proceed = _wrapped(hook, call, proceed)
         try:
             dispatch.outcome = self._own(dispatch, await proceed())
-        except Exception as error:
+        except BaseException as error:
+            self._keep_failure(dispatch, error)
             dispatch.outcome = self._failed(call, error, "a hook around the call failed: ")
             dispatch.is_final = True
 
@@ -277,7 +305,14 @@ class Pipeline:
         call = dispatch.call
         try:
             # Looked up now: a tool that was removed since the call was made does not run any more.
-            tool = dispatch.tool = self._require(call)
+            tool = self._require(call)
+            if dispatch.tool is None:
+                dispatch.tool = tool
+            elif tool is not dispatch.tool:
+                raise ToolError(
+                    f"tool {call.name!r} was replaced while this call was under way; call it again",
+                    code="TOOL_REPLACED",
+                )
             try:
                 accepted = tool.parameters.accept(call.arguments)
             except ToolArgumentsError as error:
@@ -287,17 +322,35 @@ class Pipeline:
             if dispatch.remembered is not UNSET:
                 return self._succeed(dispatch, tool, dispatch.remembered)
             await trio.lowlevel.checkpoint_if_cancelled()
+            if dispatch.before_body is not None:
+                before_body, dispatch.before_body = dispatch.before_body, None
+                await before_body()
             dispatch.body_started = True
-            if self.bodies is not None and (call.is_direct or tool.timeout is not None):
+            # A run keeps bounds of its own, and always ends by itself.
+            may_hold = call.is_direct and tool is not self.run_code
+            if self.bodies is not None and (may_hold or tool.timeout is not None):
                 body = functools.partial(tool.execute, accepted, call)
                 returned = await self.bodies.run(call.name, body, tool.timeout)
             else:
                 returned = await _in_time(tool.execute(accepted, call), tool.timeout)
             return self._succeed(dispatch, tool, returned)
         except BaseException as error:
-            if _must_propagate(error):
-                raise
+            self._keep_failure(dispatch, error)
             return self._failed(call, error)
+
+    def _keep_failure(self, dispatch: Dispatch, error: BaseException) -> None:
+        """Let cancellation and interrupts go on; what else was raised beside them is the call's own failure."""
+        if not _must_propagate(error):
+            return
+        if isinstance(error, BaseExceptionGroup):
+            going_on, rest = error.split(
+                lambda member: isinstance(member, trio.Cancelled | KeyboardInterrupt)
+            )
+            if rest is not None:
+                dispatch.outcome = self._failed(dispatch.call, rest)
+            if going_on is not None:
+                raise going_on
+        raise error
 
     def _succeed(self, dispatch: Dispatch, tool: Tool, returned: object) -> Success:
         """Stage 6. Raises `ToolOutputError`."""
@@ -336,9 +389,9 @@ class Pipeline:
                 return self._failed(call, error)
             return msgspec.structs.replace(made, contexts=outcome.contexts)
         if isinstance(outcome, Failure):
-            return (
-                outcome if outcome.token is call.token else msgspec.structs.replace(outcome, token=call.token)
-            )
+            reason = msgspec.structs.replace(outcome.error, message=_text(outcome.error.message))
+            content = _checked_content(outcome.content) or (Text(f"Error: {reason.message}"),)
+            return msgspec.structs.replace(outcome, token=call.token, error=reason, content=content)
         raise TypeError(f"an around hook returns an outcome, not {type(outcome).__name__}")
 
     # -------------------------------------------------------------------------------- 8 and 9
@@ -351,16 +404,17 @@ class Pipeline:
                 try:
                     said = await _result(hook(dispatch.call, dispatch.outcome))
                     dispatch.outcome = self._after(dispatch, dispatch.outcome, said)
-                except Exception as error:
+                except BaseException as error:
+                    if _must_propagate(error):
+                        raise
                     dispatch.outcome = self._failed(dispatch.call, error, "a hook after the call failed: ")
                     break
+        dispatch.settled = True
         await self._finish(dispatch)
 
     async def settle_aborted(self, dispatch: Dispatch) -> None:
-        """Stage 9 for a call that was cancelled. Shielded, and bounded by a few seconds."""
+        """What is left of stage 9 for a call that was cancelled. Shielded, and bounded by a few seconds."""
         dispatch.abort()
-        if dispatch.is_finished:
-            return
         with trio.move_on_after(_SETTLE_SECONDS, shield=True):
             await self._finish(dispatch)
 
@@ -369,12 +423,9 @@ class Pipeline:
         if said is None:
             return outcome
         if isinstance(said, Block):
-            return Failure(
-                token=call.token,
-                error=failure(call.token, said.feedback or "blocked after the call", code="BLOCKED").error,
-                content=(Text(said.feedback),),
-                contexts=said.contexts,
-            )
+            feedback = _text(said.feedback) or "blocked after the call"
+            blocked = failure(call.token, feedback, code="BLOCKED", contexts=said.contexts)
+            return msgspec.structs.replace(blocked, content=(Text(feedback),))
         if not isinstance(said, Accept):
             raise TypeError(f"a post-execute hook returns Accept, Block or None, not {said!r}")
         contexts = outcome.contexts + said.contexts
@@ -391,7 +442,24 @@ class Pipeline:
         return msgspec.structs.replace(outcome, contexts=contexts) if said.contexts else outcome
 
     async def _finish(self, dispatch: Dispatch) -> None:
-        dispatch.is_finished = True
+        call = dispatch.call
+        if dispatch.finalized is None:
+            dispatch.finalized = False
+            await self._finalize(dispatch)
+            dispatch.finalized = True
+        if dispatch.observed:
+            return
+        dispatch.observed = True
+        for observer in dispatch.hooks.observers:
+            assert dispatch.outcome is not None
+            try:
+                await _result(observer(call, dispatch.outcome))
+            except BaseException as error:
+                if _must_propagate(error):
+                    raise
+                _log.warning("an observer of tool calls failed", exc_info=True)
+
+    async def _finalize(self, dispatch: Dispatch) -> None:
         call = dispatch.call
         finalizers = dispatch.hooks.finalize_content
         if dispatch.tool is not None and dispatch.tool.finalize_content is not None:
@@ -403,15 +471,11 @@ class Pipeline:
                 if blocks is not None:
                     content = _checked_content(blocks)
                     dispatch.outcome = msgspec.structs.replace(dispatch.outcome, content=content)
-            except Exception as error:
+            except BaseException as error:
+                if _must_propagate(error):
+                    raise
                 dispatch.outcome = self._failed(call, error, "finalizing the content failed: ")
                 break
-        for observer in dispatch.hooks.observers:
-            assert dispatch.outcome is not None
-            try:
-                await _result(observer(call, dispatch.outcome))
-            except Exception:
-                _log.warning("an observer of tool calls failed", exc_info=True)
 
     # ----------------------------------------------------------------------------------------
 
@@ -421,7 +485,11 @@ class Pipeline:
         return self.run_code if call.is_direct and self.registry.mode != "native" else None
 
     def _require(self, call: Call) -> Tool:
-        return self._find(call) or self.registry.require(call.name)
+        tool = self._find(call)
+        if tool is None and call.name == RUN_CODE:
+            where = "inside a program" if not call.is_direct else "here: the mode is 'native'"
+            raise UnknownToolError(f"{RUN_CODE} cannot be called {where}")
+        return tool or self.registry.require(call.name)
 
     @staticmethod
     def _failed(call: Call, error: BaseException, prefix: str = "") -> Failure:
@@ -483,7 +551,11 @@ def _only_member(error: BaseException) -> BaseException:
 def _message(error: BaseException) -> str:
     """The error's own text, also where it has none or cannot give it."""
     try:
-        text = str(error)
+        return _text(error) or type(error).__name__
     except Exception:
         return f"{type(error).__name__}, whose message could not be read"
-    return text.encode("utf-8", "backslashreplace").decode() or type(error).__name__
+
+
+def _text(message: object) -> str:
+    """Text that can be stored and sent, whatever somebody gave as one."""
+    return str(message).encode("utf-8", "backslashreplace").decode()

@@ -74,6 +74,7 @@ class Scheduler(Generic[_J]):
         self._failed = failed
         self._waiting: deque[_J] = deque()
         self._decided: set[_J] = set()
+        self._asking: set[_J] = set()
         self._running: set[_J] = set()
         self._changed = trio.lowlevel.ParkingLot()
         self._ended = trio.Event()
@@ -98,9 +99,15 @@ class Scheduler(Generic[_J]):
     def withdraw(self, job: _J) -> None:
         """Drop a job that waits; stop one that runs. No checkpoint."""
         job.stop()
-        if job not in self._running and job in self._waiting:
-            self._waiting.remove(job)
-            self._changed.unpark_all()
+        if job in self._running or job not in self._waiting:
+            return
+        self._waiting.remove(job)
+        self._decided.discard(job)
+        if job in self._asking:
+            self._asking.discard(job)
+            if not self._asking:
+                self._deciding.cancel()  # nobody waits for that answer any more
+        self._changed.unpark_all()
 
     def close(self) -> None:
         """Start nothing more, forget what waits, stop what runs. No checkpoint."""
@@ -126,12 +133,12 @@ class Scheduler(Generic[_J]):
     async def _lane(self) -> None:
         try:
             while not self._closed:
-                job = await self._next()
-                if job is None:
+                due = await self._next()
+                if due is None:
                     continue
+                job, overlaps = due
                 self._waiting.popleft()
                 self._decided.discard(job)
-                overlaps = job.may_overlap()
                 self._running.add(job)
                 try:
                     await job.start()
@@ -148,13 +155,14 @@ class Scheduler(Generic[_J]):
             self._lane_is_up = False
             self._note_end()
 
-    async def _next(self) -> _J | None:
-        """Return the job that is due, decided; None when things have changed and it is time to look again."""
+    async def _next(self) -> tuple[_J, bool] | None:
+        """Return the job that is due, decided, and whether it may overlap; None when it is time to look again."""
         if not self._waiting:
             await self._changed.park()
             return None
         job = self._waiting[0]
-        if len(self._running) >= (self._cap if job.may_overlap() else 1):
+        overlaps = job.may_overlap()
+        if len(self._running) >= (self._cap if overlaps else 1):
             await self._changed.park()  # until one ends
             return None
         with self._deciding:
@@ -164,10 +172,12 @@ class Scheduler(Generic[_J]):
                 await trio.sleep(_GATHER_SECONDS)
                 for other in list(self._waiting):
                     await self._decide(other)
-                await self._answer([other for other in self._waiting if other.asks])
+                self._asking = {other for other in self._waiting if other.asks}
+                await self._answer([other for other in self._waiting if other in self._asking])
+        self._asking = set()
         self._deciding = trio.CancelScope()
         due = bool(self._waiting) and self._waiting[0] is job and not job.asks and not self._closed
-        return job if due else None
+        return (job, overlaps) if due else None
 
     async def _decide(self, job: _J) -> None:
         if job not in self._decided:

@@ -420,7 +420,7 @@ async def test_a_tool_that_takes_too_long_ends_with_its_own_code(autojump_clock)
     assert trio.current_time() - start == pytest.approx(2)
 
 
-@pytest.mark.parametrize("where", ["body", "pre_execute", "around", "post_execute"])
+@pytest.mark.parametrize("where", ["body", "pre_execute", "around", "post_execute", "finalize_content"])
 async def test_a_cancelled_call_ends_once_as_aborted_and_cancellation_goes_on(where, autojump_clock):
     seen = []
 
@@ -439,10 +439,9 @@ async def test_a_cancelled_call_ends_once_as_aborted_and_cancellation_goes_on(wh
         await engine.execute("body", {}, id="c1")
     assert scope.cancelled_caught
     (outcome,) = seen
-    if where == "post_execute":
-        assert outcome.value == 1
-    else:
-        assert outcome.error.code == ("ABORTED" if where == "body" else "ABORTED_BEFORE_DISPATCH")
+    before = where in ("pre_execute", "around")
+    assert outcome.error.code == ("ABORTED_BEFORE_DISPATCH" if before else "ABORTED")
+    assert outcome.content[0].text.startswith("Error: tool call aborted")
 
 
 async def test_a_call_of_a_cancelled_caller_never_starts():

@@ -77,7 +77,6 @@ TABLE: Final[tuple[Row, ...]] = (
     Row("getpid", 39, 172, _ALLOW, "abort(), random"),
     Row("gettid", 186, 178, _ALLOW, "abort()"),
     Row("tgkill", 234, 131, Verdict.ABORT, "abort()"),
-    Row("rt_sigreturn", 15, 139, _ALLOW, "returning from a signal"),
     Row("restart_syscall", 219, 128, _ALLOW, "the kernel's own, after a stop"),
     Row("exit", 60, 93, _ALLOW, "the end"),
     Row("exit_group", 231, 94, _ALLOW, "the end"),
