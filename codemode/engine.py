@@ -23,13 +23,13 @@ from codemode.sandbox.local import LocalSandbox
 from codemode.session import Session
 from codemode.tools.approval import Approvals, Approver
 from codemode.tools.bodies import Bodies
-from codemode.tools.call import Call, Outcome, Success
+from codemode.tools.call import ABORTED, ABORTED_BEFORE_DISPATCH, Call, Outcome, Success
 from codemode.tools.definition import Tool
 from codemode.tools.hooks import Hooks
 from codemode.tools.pipeline import Pipeline
 from codemode.tools.registry import RUN_CODE, Mode, Registry
 from codemode.tools.spill import Spill
-from codemode.values import JSON, FrozenDict
+from codemode.values import JSON, FrozenDict, thaw
 from codemode.wire import ToolName
 
 __all__ = ["CodeMode", "RunFailure", "RunResult", "Scope"]
@@ -41,7 +41,7 @@ class RunFailure(Struct, frozen=True, kw_only=True):
     """Why a run did not end well.
 
     `kind` is one of `sandbox.RUN_ERROR_KINDS`, or `refused` when a hook or bad arguments kept the
-    program from running or its result from being given.
+    program from running or its result from being given; what was printed is kept all the same.
     """
 
     kind: str
@@ -142,6 +142,8 @@ class Scope:
     async def _execute(self, name: str, arguments: dict[str, Any], call_id: str) -> Outcome:
         opened = self._core.open
         session = opened.session
+        # A name that is no text names no tool; it is logged as it can be.
+        name = str(name).encode("utf-8", "backslashreplace").decode()
         pipeline = Pipeline(
             self.registry, run_code=self._run_code, approvals=self._core.approvals, bodies=opened.bodies
         )
@@ -239,6 +241,7 @@ class Scope:
             options.calls = calls.finished()
         assert outcome is not None  # what stopped the run was raised by `close`
         options.usage = outcome.usage
+        options.logs = outcome.logs
         return outcome
 
 
@@ -268,6 +271,17 @@ class CodeMode(Scope):
         max_parallel_calls: int = 10,
         sandbox: Sandbox | None = None,
     ) -> None:
+        _check_type("limits", limits, Limits)
+        _check_type("hooks", hooks, Hooks)
+        _check_type("spill", spill, Spill)
+        if approver is not None and not callable(approver):
+            raise TypeError(f"approver={approver!r}: must be a function of a list of requests")
+        if (
+            not isinstance(max_parallel_calls, int)
+            or isinstance(max_parallel_calls, bool)
+            or max_parallel_calls < 1
+        ):
+            raise ValueError(f"max_parallel_calls={max_parallel_calls!r}: must be a positive integer")
         if isinstance(tools, Registry):
             registry = tools.scope(hooks=hooks, mode=mode)
         else:
@@ -362,7 +376,13 @@ class _RunOptions:
         self.remember = remember
         self.reuse = reuse
         self.usage = RunUsage()
+        self.logs: tuple[str, ...] = ()
         self.calls: tuple[FinishedCall, ...] = ()
+
+
+def _check_type(name: str, value: object, kind: type) -> None:
+    if value is not None and not isinstance(value, kind):
+        raise TypeError(f"{name}={value!r}: must be a {kind.__name__}")
 
 
 def _new_id() -> str:
@@ -376,7 +396,7 @@ def _run_result(outcome: Outcome, options: _RunOptions) -> RunResult:
         value: FrozenDict = outcome.value
         return RunResult(
             logs=list(value["logs"]),
-            result=value.get("result"),
+            result=thaw(value.get("result")),
             has_result="result" in value,
             text=shown,
             usage=usage,
@@ -388,4 +408,6 @@ def _run_result(outcome: Outcome, options: _RunOptions) -> RunResult:
         return RunResult(logs=list(error.logs), error=failed, text=shown, usage=usage, calls=calls)
     if isinstance(error, SandboxUnavailable | SessionError):
         raise error
-    return RunResult(logs=[], error=RunFailure(kind="refused", message=outcome.error.message), text=shown)
+    aborted = outcome.error.code in (ABORTED, ABORTED_BEFORE_DISPATCH)
+    failed = RunFailure(kind="abort" if aborted else "refused", message=outcome.error.message)
+    return RunResult(logs=list(options.logs), error=failed, text=shown, usage=usage, calls=calls)

@@ -108,6 +108,8 @@ class TypedParameters:
             if name not in hints:
                 raise ToolDefinitionError(f"parameter {name!r} has no type annotation; write {name}: str, …")
             field = msgspec.field(name=name, **_default(parameter))
+            _check_keys(msgspec.inspect.type_info(hints[name]), f"parameter {name!r}")
+            _check_default(parameter, hints[name])
             # The struct's own names are numbered, so that a parameter may be called anything.
             fields.append((f"p{len(fields)}", hints[name], field))
             names.append(name)
@@ -143,7 +145,6 @@ class TypedParameters:
             raise ToolArgumentsError(text, (text,)) from None
         return {name: getattr(record, f"p{index}") for index, name in enumerate(self._names)}
 
-
     def _misnamed(self, arguments: JSON) -> str | None:
         """Say which argument there is no parameter for: the commonest mistake, and msgspec names it last."""
         for given in arguments if isinstance(arguments, dict) else ():
@@ -160,6 +161,7 @@ class TypedOutput:
         self._type = annotation
         self._schema = _json_schema(annotation, "its return annotation")
         info = msgspec.inspect.type_info(annotation)
+        _check_keys(info, "its return annotation")
         declared = frozenset(_leaf_kinds(info, set()))
         self._is_plain = declared <= _PLAIN_KINDS
         self._is_any = isinstance(info, msgspec.inspect.AnyType)
@@ -213,6 +215,18 @@ def _hints(function: Callable[..., object]) -> dict[str, Any]:
         raise ToolDefinitionError(f"its annotations cannot be resolved: {error}") from None
 
 
+def _check_default(parameter: inspect.Parameter, annotation: Any) -> None:
+    if parameter.default is parameter.empty:
+        return
+    try:
+        msgspec.convert(msgspec.to_builtins(parameter.default), annotation, strict=True)
+    except (msgspec.ValidationError, TypeError, ValueError) as error:
+        hint = f"; write {parameter.name}: … | None" if parameter.default is None else ""
+        raise ToolDefinitionError(
+            f"parameter {parameter.name!r} has a default that does not fit its type: {_readable(error)}{hint}"
+        ) from None
+
+
 def _default(parameter: inspect.Parameter) -> dict[str, Any]:
     value = parameter.default
     if value is parameter.empty:
@@ -248,6 +262,22 @@ def _children(info: Any) -> list[Any]:
     return found
 
 
+def _check_keys(info: Any, what: str, seen: set[int] | None = None) -> None:
+    """Refuse dicts whose keys are no strings: no JSON value could be one."""
+    seen = set() if seen is None else seen
+    if id(info) in seen:
+        return
+    seen.add(id(info))
+    if isinstance(info, msgspec.inspect.DictType):
+        key = type(info.key_type).__name__.removesuffix("Type")
+        if key not in ("Any", "Str", "Enum", "Literal"):
+            raise ToolDefinitionError(
+                f"{what} has dict keys of type {key.lower()}; JSON keys are strings: dict[str, …]"
+            )
+    for child in _children(info):
+        _check_keys(child, what, seen)
+
+
 def _leaf_kinds(info: Any, seen: set[int]) -> set[str]:
     """Return the kinds of types in a tree of them, as msgspec names them ("DateTime", "Struct", …)."""
     if id(info) in seen:
@@ -280,12 +310,11 @@ def _may_be_object(info: Any) -> bool:
     return kind in ("Any", "Dict", "TypedDict", "Struct", "Dataclass", "Custom", "Raw")
 
 
-def _readable(error: msgspec.ValidationError) -> str:
+def _readable(error: Exception) -> str:
     """msgspec's text without its mark-up: "expected int, got str at rows[3].count"."""
     text = str(error).replace("`", "")
-    text = (
-        text.replace(" - at $.", " at ").replace(" - at $", " at ").replace(" at key in ", " for a key of ")
-    )
+    text = text.replace(" - at key in $.", " for a key of ").replace(" - at key in $", " for a key")
+    text = text.replace(" - at $.", " at ").replace(" - at $", " at ")
     return text[:1].lower() + text[1:]
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Sequence
-from typing import TextIO
 
 import trio
 
@@ -53,9 +53,8 @@ class CommandLineApprover:
         while True:
             terminal.writer.write(f"Allow {what}? [y] yes  [a] yes, for the whole run  [n] no: ")
             terminal.writer.flush()
-            # A thread cannot be stopped while it reads; one that is not needed any more is left behind.
-            line = await trio.to_thread.run_sync(terminal.reader.readline, abandon_on_cancel=True)
-            answer = _ANSWERS.get(line.strip().lower()[:1])
+            line = await terminal.read_line()
+            answer: Answer | None = "cancelled" if line is None else _ANSWERS.get(line.strip().lower()[:1])
             if answer is not None:
                 return answer
 
@@ -63,20 +62,27 @@ class CommandLineApprover:
 class Terminal:
     """The terminal that a command runs on, whatever its standard streams are."""
 
-    def __init__(self, reader: TextIO, writer: TextIO) -> None:
-        self.reader = reader
-        self.writer = writer
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.writer = open(descriptor, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+
+    async def read_line(self) -> str | None:
+        """Wait for a line that somebody types; None when the terminal is gone. Cancellation reads nothing."""
+        await trio.lowlevel.wait_readable(self._descriptor)
+        try:
+            typed = os.read(self._descriptor, 4096)  # a terminal gives whole lines
+        except OSError:
+            return None
+        return typed.decode("utf-8", "replace") if typed else None
 
     def close(self) -> None:
-        self.reader.close()
         self.writer.close()
+        os.close(self._descriptor)
 
 
 def open_terminal() -> Terminal | None:
     """Open the terminal that this command runs on; None if it runs on none."""
     try:
-        reader = open("/dev/tty", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed by `Terminal`
-        writer = open("/dev/tty", "w", encoding="utf-8", errors="replace")  # noqa: SIM115 - the same
+        return Terminal(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
     except OSError:
         return None
-    return Terminal(reader, writer)

@@ -1,18 +1,19 @@
 """Which commands and options there are, and what an exit code means. No command's work is done here.
 
-Exit codes: 0 the run ended well, 1 it did not, 2 wrong usage, 130 interrupted.
+Exit codes: 0 the run ended well, 1 it did not, 2 wrong usage, 130 interrupted, 129 and 143 ended by a signal.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
 from codemode.cli import demo, doctor, log, run
-from codemode.cli.terminal import UsageError
+from codemode.cli.terminal import UsageError, printable
 from codemode.sandbox import Limits
 
 __all__ = ["main"]
@@ -20,13 +21,14 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Wrong usage raises `SystemExit(2)`, as argparse does."""
+    _open_missing_streams()
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
         code: int = options.command(options)
         sys.stdout.flush()
     except UsageError as error:
-        print(f"codemode: {error}", file=sys.stderr)
+        print(f"codemode: {printable(str(error))}", file=sys.stderr)
         return 2
     except BaseException as error:
         return _stopped(error)
@@ -45,7 +47,18 @@ def _stopped(error: BaseException) -> int:
         # Whoever read the output has gone; there is nobody to tell, and Python must not try at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    if isinstance(cause, OSError):
+        print(f"codemode: cannot write the output: {cause.strerror or cause}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     raise error
+
+
+def _open_missing_streams() -> None:
+    """A command that was started without standard streams reads nothing and writes nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for the whole process
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -94,14 +107,14 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--timeout",
         metavar="SECONDS",
-        type=float,
+        type=_seconds,
         default=defaults.wall_seconds,
         help="real time for the run (default: %(default)g)",
     )
     command.add_argument(
         "--cpu",
         metavar="SECONDS",
-        type=float,
+        type=_seconds,
         default=defaults.cpu_seconds,
         help="processor time for the program itself (default: %(default)g)",
     )
@@ -115,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--max-calls",
         metavar="N",
-        type=int,
+        type=_count,
         default=defaults.max_calls,
         help="tool calls in the run (default: %(default)d)",
     )
@@ -146,12 +159,32 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time; write a number of seconds above 0, such as 2.5"
+        )
+    return seconds
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of calls; write a whole number above 0")
+    return int(text)
+
+
 def _size(text: str) -> int:
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
     digits = text.upper().removesuffix("B").removesuffix("I")
     unit = units.get(digits[-1:])
     try:
-        size = float(digits[:-1]) * unit if unit else float(digits) * units["M"]
-        return int(size)
+        size = int(float(digits[:-1]) * unit if unit else float(digits) * units["M"])
+        if size < 1:
+            raise ValueError
+        return size
     except (ValueError, OverflowError):
         raise argparse.ArgumentTypeError(f"{text!r} is no size; write 512M or 2G") from None

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 import trio
 
 from codemode.cli.approve import CommandLineApprover, open_terminal
-from codemode.cli.terminal import UsageError, paint, write
+from codemode.cli.terminal import UsageError, paint, printable, write
 from codemode.engine import CodeMode, RunResult
 from codemode.errors import SandboxUnavailable, SessionError, ToolDefinitionError
 from codemode.rendering import json_text
@@ -27,41 +28,66 @@ __all__ = ["command", "load_tools", "read_program", "workspace_path"]
 
 
 def command(options: argparse.Namespace) -> int:
-    """Run the command and return its exit code."""
-    try:
-        limits = Limits(
-            wall_seconds=options.timeout,
-            cpu_seconds=options.cpu,
-            memory_bytes=options.memory,
-            max_calls=options.max_calls,
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    """Run the command and return its exit code. Raises `UsageError`, and OSError when nothing can be written."""
+    limits = Limits(
+        wall_seconds=options.timeout,
+        cpu_seconds=options.cpu,
+        memory_bytes=options.memory,
+        max_calls=options.max_calls,
+    )
     source = read_program(options.program)
-    try:
-        registry = Registry(files(workspace_path(options.workspace), write=options.write))
-        for each in options.tools:
-            for own in load_tools(each):
-                registry.register(own)
-    except ToolDefinitionError as error:
-        raise UsageError(str(error)) from None
+    registry = _registry(options)
+    for name in options.allow:
+        if name not in registry:
+            raise UsageError(
+                f"--allow {name}: there is no such tool; there are: {', '.join(_names(registry))}"
+            )
     return trio.run(_run, source, registry, limits, options)
 
 
+def _registry(options: argparse.Namespace) -> Registry:
+    try:
+        registry = Registry(files(workspace_path(options.workspace), write=options.write))
+    except (ToolDefinitionError, OSError) as error:
+        raise UsageError(f"--workspace {options.workspace}: {error}") from None
+    for reference in options.tools:
+        for own in load_tools(reference):
+            if own.name in registry:
+                raise UsageError(
+                    f"--tools {reference}: there is a tool {own.name!r} already; give this one another name"
+                )
+            try:
+                registry.register(own)
+            except ToolDefinitionError as error:
+                raise UsageError(f"--tools {reference}: {error}") from None
+    return registry
+
+
+def _names(registry: Registry) -> list[str]:
+    return [each.name for each in registry]
+
+
 async def _run(source: str, registry: Registry, limits: Limits, options: argparse.Namespace) -> int:
-    printed = _Printed()
     terminal = open_terminal()
     approver = CommandLineApprover(options.allow, terminal)
+    result: RunResult | None = None
     try:
-        async with CodeMode(registry, limits=limits, session=options.session, approver=approver) as cm:
-            result = await cm.run(source, on_log=None if options.json else printed)
-    except SandboxUnavailable as error:
-        return _report_unusable("sandbox-unavailable", str(error), options.json)
-    except SessionError as error:
-        return _report_unusable("session", str(error), options.json)
+        async with trio.open_nursery() as nursery:
+            ending = _Ending(nursery.cancel_scope)
+            printed = _Printed(ending)
+            await nursery.start(ending.watch_signals)
+            async with CodeMode(registry, limits=limits, session=options.session, approver=approver) as cm:
+                result = await cm.run(source, on_log=None if options.json else printed)
+            nursery.cancel_scope.cancel()
+    except* SandboxUnavailable as group:
+        return_code = _report_unusable("sandbox-unavailable", group, options.json)
+    except* SessionError as group:
+        return_code = _report_unusable("session", group, options.json)
     finally:
         if terminal is not None:
             terminal.close()
+    if result is None:
+        return ending.code() if ending.is_reached else return_code
     if options.json:
         write(json.dumps(_as_object(result), ensure_ascii=False) + "\n")
     else:
@@ -74,14 +100,50 @@ async def _run(source: str, registry: Registry, limits: Limits, options: argpars
     return 0 if result.error is None else 1
 
 
+class _Ending:
+    """What ends a run from outside: a signal, or output that cannot be written any more."""
+
+    def __init__(self, scope: trio.CancelScope) -> None:
+        self._scope = scope
+        self._signal: int | None = None
+        self._error: OSError | None = None
+
+    @property
+    def is_reached(self) -> bool:
+        return self._signal is not None or self._error is not None
+
+    def code(self) -> int:
+        """Return the exit code of a run that was ended; raise the error that ended it."""
+        if self._error is not None:
+            raise self._error
+        assert self._signal is not None
+        return 128 + self._signal
+
+    def cannot_write(self, error: OSError) -> None:
+        self._error = error
+        self._scope.cancel()
+
+    async def watch_signals(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """End the run on SIGTERM and SIGHUP, so that its log is complete and nothing is left behind."""
+        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGHUP) as signals:
+            task_status.started()
+            async for number in signals:
+                self._signal = number
+                self._scope.cancel()
+
+
 class _Printed:
     """Writes what a program prints, and knows whether its last line is complete."""
 
-    def __init__(self) -> None:
+    def __init__(self, ending: _Ending) -> None:
+        self._ending = ending
         self._is_open = False
 
     def __call__(self, text: str) -> None:
-        write(text)
+        try:
+            write(text)
+        except OSError as error:
+            self._ending.cannot_write(error)
         self._is_open = not text.endswith("\n")
 
     def end_line(self) -> None:
@@ -105,22 +167,33 @@ def _report_failure(result: RunResult) -> None:
     write(result.error.message.rstrip("\n") + "\n", sys.stderr)
 
 
-def _report_unusable(kind: str, message: str, as_json: bool) -> int:
+def _report_unusable(kind: str, group: BaseExceptionGroup[Exception], as_json: bool) -> int:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
     if as_json:
-        write(
-            json.dumps({"logs": [], "error": {"kind": kind, "message": message}}, ensure_ascii=False) + "\n"
-        )
+        failed = {"logs": [], "error": {"kind": kind, "message": str(error)}}
+        write(json.dumps(failed, ensure_ascii=False) + "\n")
     else:
-        print(f"codemode: {message}", file=sys.stderr)
+        print(f"codemode: {printable(str(error))}", file=sys.stderr)
     return 1
 
 
 def read_program(name: str) -> str:
     """Return the text of a program file, or of standard input for `-`. Raises `UsageError`."""
+    most = Limits().source_bytes
     try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        if name == "-":
+            data = sys.stdin.buffer.read(most + 1)
+        else:
+            with open(name, "rb") as file:
+                data = file.read(most + 1)
     except OSError as error:
         raise UsageError(f"cannot read the program {name}: {error.strerror or error}") from None
+    if len(data) > most:
+        raise UsageError(
+            f"the program {name} is longer than {most:,} bytes, the most that a program may have"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -124,7 +124,7 @@ class Tool:
             self.execute = execute
             self.parallel = parallel
             self.timeout = _checked_timeout(timeout)
-            self.approval = approval
+            self.approval = _checked_approval(approval)
             self.finalize_content = finalize_content
         except ToolDefinitionError as error:
             raise ToolDefinitionError(f"tool {self.name!r}: {error}") from None
@@ -156,7 +156,10 @@ class Tool:
 
     def reason_to_ask(self, arguments: dict[str, JSON]) -> str | None:
         """Return why somebody is to be asked before a call with these arguments, or None."""
-        return self.approval(arguments) if callable(self.approval) else self.approval
+        reason = self.approval(arguments) if callable(self.approval) else self.approval
+        if reason is not None and not isinstance(reason, str):
+            raise TypeError(f"approval of tool {self.name!r} gives a reason as text, or None, not {reason!r}")
+        return reason
 
 
 def as_text(arguments: object, value: JSON) -> Content:
@@ -267,8 +270,16 @@ def _execute_function(body: Callable[..., object], injected: frozenset[str]) -> 
 
     async def execute_in_thread(arguments: dict[str, Any], call: Call) -> object:
         args, kwargs = bind(arguments, call)
+
+        def run() -> object:
+            returned = body(*args, **kwargs)
+            if inspect.iscoroutine(returned):
+                returned.close()
+                raise TypeError("the function returned a coroutine; declare it with async def")
+            return returned
+
         # A thread cannot be stopped: when the call is cancelled it is left behind, and its result dropped.
-        return await trio.to_thread.run_sync(lambda: body(*args, **kwargs), abandon_on_cancel=True)
+        return await trio.to_thread.run_sync(run, abandon_on_cancel=True)
 
     return execute_in_thread
 
@@ -282,6 +293,15 @@ def _checked_name(name: object) -> str:
             f"tool {name[:80]!r}: a name is at most 256 printable characters without outer blanks"
         )
     return normal
+
+
+def _checked_approval(approval: Approval | None) -> Approval | None:
+    if approval is None or callable(approval) or (isinstance(approval, str) and approval.strip()):
+        return approval
+    raise ToolDefinitionError(
+        f"approval={approval!r} must be the reason to ask, as text, a function of the arguments that returns "
+        "one or None, or None"
+    )
 
 
 def _checked_timeout(timeout: float | None) -> float | None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias, TypeVar
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from codemode.content import Image, Text
@@ -107,6 +108,16 @@ class Hooks(Struct, frozen=True, kw_only=True):
     finalize_content: tuple[FinalizeContent, ...] = ()
     observers: tuple[Observer, ...] = ()
     stored_content: tuple[StoredContent, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            given = getattr(self, name)
+            if isinstance(given, str) or not isinstance(given, Sequence):
+                raise TypeError(f"Hooks({name}=…) takes a tuple of functions, not {type(given).__name__}")
+            for hook in given:
+                if not callable(hook):
+                    raise TypeError(f"Hooks({name}=…): {hook!r} is no function")
+            msgspec.structs.force_setattr(self, name, tuple(given))
 
     def __or__(self, later: Hooks) -> Hooks:
         return Hooks(

@@ -119,6 +119,8 @@ class Registry:
             raise ValueError("restrict() without allow or deny changes nothing; give one of them")
         if isinstance(allow, str) or isinstance(deny, str):
             raise TypeError("restrict() takes lists of names, not one text")
+        allow = None if allow is None else frozenset(allow)
+        deny = None if deny is None else frozenset(deny)
         named = {*(allow or ()), *(deny or ())}
         if RUN_CODE in named:
             raise ValueError(f"{RUN_CODE!r} cannot be restricted; use mode='native' to leave it out")
@@ -128,7 +130,7 @@ class Registry:
             raise ValueError(
                 f"restrict() names unknown tools: {', '.join(map(repr, unknown))}; there are: {known}"
             )
-        restriction = _Restriction(None if allow is None else frozenset(allow), frozenset(deny or ()))
+        restriction = _Restriction(allow, deny or frozenset())
         self._restrictions.append(restriction)
         self._changed()
 

@@ -152,11 +152,22 @@ def test_tools_of_ones_own_are_given_by_module_and_name(place):
         (["run", "-", "--tools", "no_such_module:x"], "importing no_such_module failed"),
         (["run", "-", "--tools", "bare:missing"], "has no attribute 'missing'"),
         (["run", "-", "--tools", "bare:plain"], "is no tool; decorate the function with @tool"),
-        (["run", "-", "--tools", "bare:READ"], "tool 'read' is registered already"),
-        (["run", "-", "--timeout", "0"], "wall_seconds=0.0"),
-        (["run", "-", "--timeout", "soon"], "invalid float value: 'soon'"),
+        (
+            ["run", "-", "--tools", "bare:READ"],
+            "--tools bare:READ: there is a tool 'read' already; give this one",
+        ),
+        (["run", "-", "--allow", "reed"], "--allow reed: there is no such tool; there are: glob, grep, read"),
+        (["run", "/dev/zero"], "the program /dev/zero is longer than 1,048,576 bytes"),
+        (["run", "\x1b]0;x\x07.py"], "cannot read the program \\x1b]0;x\\x07.py"),
+        (
+            ["run", "-", "--timeout", "0"],
+            "argument --timeout: '0' is no time; write a number of seconds above 0",
+        ),
+        (["run", "-", "--timeout", "soon"], "argument --timeout: 'soon' is no time"),
+        (["run", "-", "--cpu", "nan"], "argument --cpu: 'nan' is no time"),
+        (["run", "-", "--memory", "0"], "'0' is no size"),
         (["run", "-", "--memory", "lots"], "'lots' is no size; write 512M or 2G"),
-        (["run", "-", "--max-calls", "-1"], "max_calls=-1"),
+        (["run", "-", "--max-calls", "-1"], "argument --max-calls: '-1' is no number of calls"),
         (["run"], "the following arguments are required: PROGRAM"),
         (["dance"], "invalid choice: 'dance'"),
         ([], "required: COMMAND"),
@@ -260,6 +271,55 @@ def test_a_reader_that_goes_away_is_no_traceback(place):
     )
     assert done.stdout == "line 0\n"
     assert "Traceback" not in done.stderr
+
+
+def test_a_signal_ends_a_run_with_a_complete_log(place):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "codemode", "run", "-", "--session", "log.db"],
+        cwd=place,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+    )
+    process.stdin.write(b"tools.read('a.txt')\nprint('up')\nwhile True: pass")
+    process.stdin.close()
+    assert process.stdout.readline() == b"up\n"
+    process.terminate()
+    assert process.wait(timeout=20) == 128 + signal.SIGTERM
+    process.stdout.close()
+    with sqlite3.connect(place / "log.db") as database:
+        types = [row[0] for row in database.execute("SELECT type FROM events ORDER BY seq")]
+    assert types[-4:] == ["tool/code-dispatch-start", "tool/code-dispatch", "run/end", "tool/result"]
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_output_that_cannot_be_written_is_said_and_no_traceback(place, options):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "codemode", "run", "-", *options],
+            cwd=place,
+            input=b"print('x')\nreturn 1",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"codemode: cannot write the output: No space left on device\n"
+
+
+def test_a_command_without_standard_streams_runs(place):
+    path = program(place, "tools.glob('*')\nprint('x')")
+    done = subprocess.run(
+        f"{sys.executable} -m codemode run {path} <&- >&- 2>&-",
+        shell=True,
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0
 
 
 def test_a_program_cannot_steer_the_terminal(place):

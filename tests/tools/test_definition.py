@@ -93,6 +93,18 @@ def unresolvable(path: "Nowhere") -> str:  # noqa: F821
     return ""
 
 
+def bad_key(path: str) -> dict[int, str]:
+    return {}
+
+
+def bad_default(n: int = "one") -> str:
+    return ""
+
+
+def none_default(n: int = None) -> str:  # noqa: RUF013
+    return ""
+
+
 def good(path: str) -> str:
     return path
 
@@ -120,6 +132,14 @@ def good(path: str) -> str:
             "timeout=0 must be a positive, finite number of seconds",
         ),
         (lambda: tool(render=as_text, timeout=float("nan"))(good), "timeout=nan must be"),
+        (
+            lambda: tool(render=as_text, approval=True)(good),
+            "approval=True must be the reason to ask, as text",
+        ),
+        (lambda: tool(render=as_text, approval=" ")(good), "approval=' ' must be the reason to ask"),
+        (lambda: tool(render=as_text)(bad_key), "its return annotation has dict keys of type int"),
+        (lambda: tool(render=as_text)(bad_default), "parameter 'n' has a default that does not fit its type"),
+        (lambda: tool(render=as_text)(none_default), "write n: … | None"),
         (lambda: tool(render=as_text, name=" ")(good), "a tool needs a name"),
         (lambda: tool(render=as_text, name="a\nb")(good), "a name is at most 256 printable characters"),
         (
