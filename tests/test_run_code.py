@@ -227,6 +227,26 @@ async def test_the_session_file_is_complete_when_the_run_has_returned_and_holds_
     assert b"value-that-is-never-stored" not in raw
 
 
+async def test_what_a_long_run_does_is_durable_before_it_ends(tmp_path):
+    path = tmp_path / "session.db"
+    async with CodeMode([rows, slow], session=path) as cm, trio.open_nursery() as nursery:
+        nursery.start_soon(cm.run, "tools.rows('users')\ntools.slow(60)")
+        with trio.fail_after(10):
+            types = []
+            while "tool/code-dispatch" not in types:
+                await trio.sleep(0.05)
+                with Session.read(path) as reader:
+                    types = [event.type for event in reader.events()]
+        nursery.cancel_scope.cancel()
+    assert types[:5] == [
+        "tool/call",
+        "tool/start",
+        "run/start",
+        "tool/code-dispatch-start",
+        "tool/code-dispatch",
+    ]
+
+
 async def test_a_direct_call_gives_its_outcome_and_is_recorded_with_metadata():
     @tool(render=as_json, presentation_meta=lambda arguments, value: {"card": value})
     async def one() -> int:

@@ -7,6 +7,7 @@ starts is not recorded. The program has its value before the end is recorded.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import logging
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ import trio
 from msgspec import UNSET
 
 from codemode.content import Content, content_to_json
+from codemode.errors import SessionError
 from codemode.run_code.memory import FinishedCall, Recall
 from codemode.sandbox import CallRequest
 from codemode.session import Session
@@ -30,6 +32,10 @@ __all__ = ["NestedCalls"]
 _MAX_PENDING_BYTES = 4 * 1024 * 1024
 """Events that may wait in memory while a run goes on; then they are written, so that a run with many large
 calls does not hold them all."""
+
+_WRITE_AFTER_SECONDS = 0.1
+"""How long what a run did may stay unwritten in a session file while the run goes on: what is lost at most when
+the host is killed."""
 
 _log = logging.getLogger("codemode.run_code")
 
@@ -62,6 +68,8 @@ class NestedCalls:
         self._made: list[_NestedCall] | None = [] if remember else None
         self._scheduler: Scheduler[_NestedCall] = Scheduler(nursery, max_parallel_calls, self._answer, failed)
         self._jobs: dict[int, _NestedCall] = {}
+        self._nursery = nursery
+        self._will_write = session.path is None  # in memory there is nothing to write
 
     def log(self, text: str) -> None:
         if self._on_log is not None:
@@ -100,6 +108,20 @@ class NestedCalls:
     def finished(self) -> tuple[FinishedCall, ...]:
         """The calls of this run, in the order of making, with the values they ended in."""
         return tuple(job.finished() for job in self._made or ())
+
+    def write_soon(self) -> None:
+        """See to it that what is logged now is durable before long. No checkpoint."""
+        if not self._will_write:
+            self._will_write = True
+            self._nursery.start_soon(self._write)
+
+    async def _write(self) -> None:
+        await trio.sleep(_WRITE_AFTER_SECONDS)
+        self._will_write = False
+        with contextlib.suppress(
+            SessionError
+        ):  # the events are kept, and the commit at the end says what is wrong
+            await self.session.commit()
 
     def forget(self, id: int) -> None:
         self._jobs.pop(id, None)
@@ -260,6 +282,7 @@ class _NestedCall:
 
     def _log_start(self) -> None:
         self._owner.session.append("tool/code-dispatch-start", self._event())
+        self._owner.write_soon()
         if self._earlier is not None:
             self._owner.session.append(
                 "run/reuse",

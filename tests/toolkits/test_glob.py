@@ -169,3 +169,23 @@ def test_names_match_as_find_matches_them(names, pattern):
         fill(Path(root), dict.fromkeys(names, ""))
         found = run("find", root, "-type", "f", "-name", pattern, "-printf", "%P\\n").split("\n")
         assert trio.run(lambda: Tools(Path(root)).paths(pattern)) == set(found) - {""}
+
+
+async def test_a_directory_that_cannot_be_listed_is_a_failure_where_it_was_asked_for(
+    root: Path, tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "open").mkdir()
+    (root / "open" / "a.txt").write_text("x")
+    (root / "shut").mkdir()
+    scandir = os.scandir
+
+    def refusing(directory: int) -> object:
+        if os.path.samestat(os.fstat(directory), os.stat(root / "shut")):
+            raise PermissionError(13, "Permission denied")
+        return scandir(directory)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert (await tools.value("glob", pattern="*.txt"))["paths"] == ["open/a.txt"]
+    error = await tools.error("glob", pattern="*", path="shut")
+    assert error.code == "FS_IO_ERROR"
+    assert error.message == "cannot search shut: permission denied"

@@ -57,14 +57,15 @@ def walk(
 ) -> Iterator[Found]:
     """Yield the files beneath a directory, in no particular order.
 
-    The directory itself is entered also where it is ignored, since it was asked for.
+    The directory itself is entered also where it is ignored, since it was asked for. Raises `ToolError`
+    FS_IO_ERROR when it cannot be listed.
     """
     ignored = Ignored() if include_ignored else _rules_above(workspace, start)
     todo = [(start, ignored)]
     while todo:
         parts, ignored = todo.pop()
         deadline.check()
-        with contextlib.suppress(OSError), _directory(workspace, parts) as directory:
+        with _passing_over(parts, is_start=parts == start), _directory(workspace, parts) as directory:
             path = "/".join(parts)
             prefix = path + "/" if path else ""
             if not include_ignored:
@@ -86,6 +87,19 @@ def walk(
                     else:
                         with contextlib.suppress(OSError):
                             yield Found(inside, entry.stat(follow_symlinks=False).st_mtime_ns)
+
+
+@contextlib.contextmanager
+def _passing_over(parts: tuple[str, ...], *, is_start: bool) -> Iterator[None]:
+    """A directory that cannot be listed is passed over, as `find` does; but not the one that was asked for."""
+    try:
+        yield
+    except OSError as error:
+        if is_start:
+            shown = "/".join(parts) or "the workspace"
+            raise ToolError(
+                f"cannot search {shown}: {(error.strerror or str(error)).lower()}", code="FS_IO_ERROR"
+            ) from None
 
 
 def _rules_above(workspace: Workspace, start: tuple[str, ...]) -> Ignored:
