@@ -13,13 +13,14 @@ from codemode.errors import (
     ToolOutputError,
     UnknownToolError,
 )
-from codemode.sandbox import Limits
+from codemode.run_code.memory import FinishedCall
+from codemode.sandbox import Limits, RunUsage
 from codemode.session import Event, Session
 from codemode.tools.approval import Answer, ApprovalRequest, Approver
-from codemode.tools.call import Call, Failure, Outcome, Success
+from codemode.tools.call import Call, Failure, FailureReason, Outcome, Success, failure
 from codemode.tools.definition import Output, Tool, as_json, as_text, tool
 from codemode.tools.hooks import Accept, Allow, Ask, Block, Deny, Hooks
-from codemode.tools.registry import Registry
+from codemode.tools.registry import Mode, Registry
 from codemode.tools.spill import Spill
 from codemode.values import InvalidValue
 
@@ -37,16 +38,20 @@ __all__ = [
     "Deny",
     "Event",
     "Failure",
+    "FailureReason",
+    "FinishedCall",
     "Hooks",
     "Image",
     "InvalidValue",
     "Limits",
+    "Mode",
     "Outcome",
     "Output",
     "Registry",
     "RunError",
     "RunFailure",
     "RunResult",
+    "RunUsage",
     "SandboxUnavailable",
     "Scope",
     "Session",
@@ -62,6 +67,7 @@ __all__ = [
     "UnknownToolError",
     "as_json",
     "as_text",
+    "failure",
     "text",
     "tool",
 ]

@@ -130,21 +130,34 @@ def _message(error: BaseException) -> str:
 
 def _as_in_a_module(error: BaseException, name: str, message: str) -> tuple[str, str]:
     """The top level is a function's body; its reader thinks of a module, where a variable is a plain name."""
-    last = None
-    for code, _ in _places(_traceback_of(error)):
-        last = code
+    codes = [code for code, _ in _places(_traceback_of(error))]
     missing = getattr(error, "name", None)
     if type(missing) is not str:
         words = message.split("'")
         missing = words[1] if len(words) > 1 else None
-    if missing is None:
+    if missing is None or not codes:
         return name, message
-    at_top = last is not None and last.co_name == PROGRAM
-    if (at_top and message.startswith(("cannot access local", "local variable"))) or message.startswith(
-        "cannot access free variable"
-    ):
+    at_top = codes[-1].co_name == PROGRAM and message.startswith(("cannot access local", "local variable"))
+    of_top = message.startswith("cannot access free variable") and _is_of_top(codes, missing)
+    if at_top or of_top:
         return "NameError", f"name {missing!r} is not defined"
     return name, message
+
+
+def _is_of_top(codes: list[types.CodeType], variable: str) -> bool:
+    """Whether a variable that the last of `codes` has from outside is one of the top level."""
+
+    def around(outer: types.CodeType) -> list[types.CodeType] | None:
+        for inner in outer.co_consts:
+            if inner is codes[-1]:
+                return [outer]
+            found = around(inner) if type(inner) is types.CodeType else None
+            if found is not None:
+                return [*found, outer]
+        return None
+
+    owners = [code for code in around(codes[0]) or [] if variable in code.co_cellvars]
+    return bool(owners) and owners[0].co_name == PROGRAM
 
 
 def _notes(error: BaseException) -> list[str]:

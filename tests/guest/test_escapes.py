@@ -272,7 +272,13 @@ def corpus() -> Path | None:
 
 def payloads() -> list[Path]:
     place = corpus()
-    return [] if place is None else sorted(path for path in place.glob("*.py") if "\n# mode: code" in path.read_text("utf-8", "replace"))
+    return (
+        []
+        if place is None
+        else sorted(
+            path for path in place.glob("*.py") if "\n# mode: code" in path.read_text("utf-8", "replace")
+        )
+    )
 
 
 def test_the_corpus_is_named_if_it_is_asked_for() -> None:

@@ -1,6 +1,5 @@
 """What tools return: it reads like any dict or list, and nothing changes it."""
 
-
 from __future__ import annotations
 
 import pytest
@@ -179,7 +178,10 @@ return [v == before, len(v), problem]
         assert "cannot be used here" in ran.message
         return
     assert ran.result[:2] == [True, 2], change
-    if change not in ("xs.sort", "operator.iconcat(xs, [1])"):  # the first only reads, the second makes a new list
+    if change not in (
+        "xs.sort",
+        "operator.iconcat(xs, [1])",
+    ):  # the first only reads, the second makes a new list
         assert ran.result[2], f"{change} said nothing"
 
 

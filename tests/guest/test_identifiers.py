@@ -56,18 +56,33 @@ if sys.version_info >= (3, 12):
         ("TypeVarTuple", "name"): ["def f[*NAME](): pass"],
     }
 ATTRIBUTES: dict[tuple[str, str], list[str]] = {
-    ("Attribute", "attr"): ["x.NAME", "x.NAME = 1", "del x.NAME", "x.NAME += 1", "f'{x.NAME}'", "def f(a=x.NAME): pass"],
+    ("Attribute", "attr"): [
+        "x.NAME",
+        "x.NAME = 1",
+        "del x.NAME",
+        "x.NAME += 1",
+        "f'{x.NAME}'",
+        "def f(a=x.NAME): pass",
+    ],
     ("MatchClass", "kwd_attrs"): ["match 1:\n    case int(NAME=x): pass"],
     ("alias", "name"): ["from json import NAME", "import NAME", "import json.NAME"],
     ("ImportFrom", "module"): ["from NAME import x", "from json.NAME import x"],
 }
-HARMLESS = {("keyword", "arg"), ("Constant", "kind"), ("arg", "type_comment")}  # `f(NAME=1)` binds nothing here
+HARMLESS = {
+    ("keyword", "arg"),
+    ("Constant", "kind"),
+    ("arg", "type_comment"),
+}  # `f(NAME=1)` binds nothing here
 
 
 def test_every_identifier_of_the_grammar_is_covered() -> None:
     found = set()
     for kind in vars(ast).values():
-        if isinstance(kind, type) and issubclass(kind, ast.AST) and (kind.__doc__ or "").startswith(f"{kind.__name__}("):
+        if (
+            isinstance(kind, type)
+            and issubclass(kind, ast.AST)
+            and (kind.__doc__ or "").startswith(f"{kind.__name__}(")
+        ):
             for match in kind.__doc__.replace("\n", " ").replace("(", ",").replace(")", ",").split(","):
                 words = match.split()
                 if len(words) == 2 and words[0].rstrip("?*") == "identifier":
@@ -84,7 +99,16 @@ def refuses(source: str) -> bool:
     return False
 
 
-HOSTILE_BINDINGS = ["__builtins__", "__class__", "__import__", "__build_class__", "_getattr_", "_write_", "__getattr__", "super"]
+HOSTILE_BINDINGS = [
+    "__builtins__",
+    "__class__",
+    "__import__",
+    "__build_class__",
+    "_getattr_",
+    "_write_",
+    "__getattr__",
+    "super",
+]
 
 
 @pytest.mark.parametrize("field", BINDINGS)
@@ -95,13 +119,26 @@ def test_a_hostile_name_cannot_be_bound(field: tuple[str, str], name: str) -> No
         assert refuses(template.replace("NAME", name)), template.replace("NAME", name)
 
 
-HOSTILE_ATTRIBUTES = ["__globals__", "__subclasses__", "gi_frame", "f_back", "tb_frame", "cr_frame", "ag_frame", "mro", "__code__"]
+HOSTILE_ATTRIBUTES = [
+    "__globals__",
+    "__subclasses__",
+    "gi_frame",
+    "f_back",
+    "tb_frame",
+    "cr_frame",
+    "ag_frame",
+    "mro",
+    "__code__",
+]
 
 
 @pytest.mark.parametrize("field", ATTRIBUTES)
 @pytest.mark.parametrize("name", HOSTILE_ATTRIBUTES)
 def test_a_hostile_attribute_cannot_be_named(field: tuple[str, str], name: str) -> None:
-    if name in ("mro", "gi_frame", "f_back", "tb_frame", "cr_frame", "ag_frame") and field[0] in ("ImportFrom", "alias"):
+    if name in ("mro", "gi_frame", "f_back", "tb_frame", "cr_frame", "ag_frame") and field[0] in (
+        "ImportFrom",
+        "alias",
+    ):
         templates = ["from json import NAME"]
     else:
         templates = ATTRIBUTES[field]
@@ -120,13 +157,24 @@ def test_look_alike_letters_are_the_names_they_stand_for() -> None:
 def test_the_kinds_of_names() -> None:
     assert [attribute_kind(name) for name in ("x", "append", "__len__", "_asdict", "_value_")] == [PLAIN] * 5
     assert [attribute_kind(name) for name in ("_x", "__x", "_A__x", "_")] == [OWN] * 4
-    assert [attribute_kind(name) for name in ("format", "__class__", "__dict__", "__init__", "obj")] == [GUARDED] * 5
-    assert {attribute_kind(n) for n in ("__globals__", "mro", "gi_frame", "_convert_", "<own>", "__anything__")} == {DENIED}
+    assert [attribute_kind(name) for name in ("format", "__class__", "__dict__", "__init__", "obj")] == [
+        GUARDED
+    ] * 5
+    assert {
+        attribute_kind(n) for n in ("__globals__", "mro", "gi_frame", "_convert_", "<own>", "__anything__")
+    } == {DENIED}
 
 
 def test_templates() -> None:
     assert template_is_plain("{} {0} {a[b.c]!r:>{w}} {p.x.y:{q.z}} 1.5 {{0.__class__}}")
-    for template in ("{0.__class__}", "{a[x].__init__}", "{0:{1.__class__}}", "{0._x}", "{a.b.__dict__[c]}", "{0.gi_frame}"):
+    for template in (
+        "{0.__class__}",
+        "{a[x].__init__}",
+        "{0:{1.__class__}}",
+        "{0._x}",
+        "{a.b.__dict__[c]}",
+        "{0.gi_frame}",
+    ):
         assert not template_is_plain(template), template
 
 

@@ -10,7 +10,10 @@ import pytest
 from running import NOTHING, Forge
 
 PROGRAMS: dict[str, tuple[str, Any]] = {
-    "item augmented": ("d={}\nfor w in 'a b a'.split():\n    d[w]=d.get(w,0)+1\nd['a']+=1\nreturn d", {"a": 3, "b": 1}),
+    "item augmented": (
+        "d={}\nfor w in 'a b a'.split():\n    d[w]=d.get(w,0)+1\nd['a']+=1\nreturn d",
+        {"a": 3, "b": 1},
+    ),
     "setdefault and augmented": (
         "c={}\nfor w in 'a b a'.split():\n    c.setdefault(w,0)\n    c[w]+=1\nreturn c",
         {"a": 2, "b": 1},
@@ -105,12 +108,18 @@ PROGRAMS: dict[str, tuple[str, Any]] = {
         "c=counter(); c(); c()",
         2,
     ),
-    "generators": ("def gen(n):\n    for i in range(n):\n        yield i*i\nsum(x for x in gen(5) if x%2==0)", 20),
+    "generators": (
+        "def gen(n):\n    for i in range(n):\n        yield i*i\nsum(x for x in gen(5) if x%2==0)",
+        20,
+    ),
     "generator sends": (
         "def g():\n    got = yield 1\n    yield got * 2\nx=g()\nnext(x)\nx.send(21)",
         42,
     ),
-    "yield from": ("def a():\n    yield 1\n    return 5\ndef b():\n    r = yield from a()\n    yield r\nlist(b())", [1, 5]),
+    "yield from": (
+        "def a():\n    yield 1\n    return 5\ndef b():\n    r = yield from a()\n    yield r\nlist(b())",
+        [1, 5],
+    ),
     "unpacking": ("a,*b=[1,2,3]\n(x,y),z=(1,2),3\n[p,q]=b\n[a,b,x,y,z,p,q]", [1, [2, 3], 1, 2, 3, 2, 3]),
     "call with stars": ("def f(*a,**k):\n    return sum(a)+len(k)\nf(*[1,2],**{'z':1})", 4),
     "dict merge": ("a={'x':1}\n{**a,'y':2} | {'z':3}", {"x": 1, "y": 2, "z": 3}),
@@ -126,11 +135,17 @@ PROGRAMS: dict[str, tuple[str, Any]] = {
         "class P:\n    def __init__(self):\n        self.x = 3\n'{p.x} {0:{w}}'.format('a', p=P(), w=3)",
         "3 a  ",
     ),
-    "format of a variable": ("t='{}-{b}'\nu=t.format\n[u(1,b=2), t.format_map({'b':1}) if 0 else 0]", ["1-2", 0]),
+    "format of a variable": (
+        "t='{}-{b}'\nu=t.format\n[u(1,b=2), t.format_map({'b':1}) if 0 else 0]",
+        ["1-2", 0],
+    ),
     "percent format": ("'%s-%05d' % ('a',42)", "a-00042"),
     "f-strings": ("x=3\nw=8\n[f'{x=}', f'{x:>{w}}', f'{x!r}', f'{{}}']", ["x=3", "       3", "3", "{}"]),
     "main guard": ("def main():\n    return 5\nr=0\nif __name__=='__main__':\n    r=main()\nr", 5),
-    "underscore names": ("def _helper(x):\n    return x*2\n_CACHE={}\n_CACHE['a']=_helper(2)\n_CACHE", {"a": 4}),
+    "underscore names": (
+        "def _helper(x):\n    return x*2\n_CACHE={}\n_CACHE['a']=_helper(2)\n_CACHE",
+        {"a": 4},
+    ),
     "private attributes": (
         "class A:\n    def __init__(self):\n        self._items=[]\n        self.__n=0\n"
         "    def _grow(self,x):\n        self._items.append(x)\n        self.__n+=1\n        return self\n"
@@ -241,7 +256,10 @@ PROGRAMS: dict[str, tuple[str, Any]] = {
         "try:\n    A()\n    r=0\nexcept TypeError:\n    r=B().f()\nr",
         1,
     ),
-    "metaclass ABCMeta": ("from abc import ABCMeta\nclass A(metaclass=ABCMeta):\n    pass\nisinstance(A, ABCMeta)", True),
+    "metaclass ABCMeta": (
+        "from abc import ABCMeta\nclass A(metaclass=ABCMeta):\n    pass\nisinstance(A, ABCMeta)",
+        True,
+    ),
     "class keywords": (
         "class Base:\n    def __init_subclass__(cls, tag=None, **kw):\n        super().__init_subclass__(**kw)\n        cls.tag = tag\n"
         "class A(Base, tag='x'):\n    pass\nA.tag",
@@ -299,7 +317,10 @@ PROGRAMS: dict[str, tuple[str, Any]] = {
     "multi-line strings": ('s="""a\nb"""\nreturn s', "a\nb"),
     "deep indentation of strings": ("def f():\n    return '''x\n      y'''\nf()", "x\n      y"),
     "map and len": ("sum(map(len, 'a bb'.split()))", 3),
-    "exception names": ("try:\n    raise FileNotFoundError('x')\nexcept FileNotFoundError as e:\n    r=str(e)\nr", "x"),
+    "exception names": (
+        "try:\n    raise FileNotFoundError('x')\nexcept FileNotFoundError as e:\n    r=str(e)\nr",
+        "x",
+    ),
     "statistics": ("import statistics\nstatistics.median([3,1,2])", 2),
     "decorator with wraps": (
         "import functools\ndef deco(f):\n    @functools.wraps(f)\n    def w(*a):\n        return f(*a)+1\n    return w\n"
@@ -339,14 +360,20 @@ PROGRAMS: dict[str, tuple[str, Any]] = {
     "recursion over data": ("def walk(n):\n    return 1+sum(walk(c) for c in n)\nwalk([[],[[]]])", 4),
     "big integers": ("2**100", 2**100),
     "sort in place": ("xs=[3,1,2]\nxs.sort(reverse=True)\nxs.append(0)\nxs.insert(0,9)\nxs", [9, 3, 2, 1, 0]),
-    "methods from classes": ("xs=[]\nlist.append(xs, 1)\ndict.update({}, a=1)\nlist(map(str.upper, ['a']))+xs", ["A", 1]),
+    "methods from classes": (
+        "xs=[]\nlist.append(xs, 1)\ndict.update({}, a=1)\nlist(map(str.upper, ['a']))+xs",
+        ["A", 1],
+    ),
     "complex comprehension": ("{k: [v for v in vs if v] for k, vs in {'a': [0, 1]}.items()}", {"a": [1]}),
     "global in class method": (
         "n = 0\nclass A:\n    def bump(self):\n        global n\n        n += 1\nA().bump()\nn",
         1,
     ),
     "decorated class": ("def add(c):\n    c.extra = 1\n    return c\n@add\nclass A: pass\nA.extra", 1),
-    "while else and for else": ("r=[]\nfor i in []:\n    pass\nelse:\n    r.append(1)\nwhile False:\n    pass\nelse:\n    r.append(2)\nr", [1, 2]),
+    "while else and for else": (
+        "r=[]\nfor i in []:\n    pass\nelse:\n    r.append(1)\nwhile False:\n    pass\nelse:\n    r.append(2)\nr",
+        [1, 2],
+    ),
     "del of a variable": ("x=1\ndel x\ntry:\n    x\nexcept NameError:\n    r='gone'\nr", "gone"),
     "assert": ("try:\n    assert 1 == 2, 'no'\nexcept AssertionError as e:\n    r=str(e)\nr", "no"),
     "qualified names": (
@@ -358,7 +385,10 @@ PROGRAMS: dict[str, tuple[str, Any]] = {
         "    r = list(ex.map(lambda x: x*2, [1,2]))\n    fs = [ex.submit(pow, 2, n) for n in (1,2)]\n    r += [f.result() for f in as_completed(fs)]\nr",
         [2, 4, 2, 4],
     ),
-    "eval of an expression": ("n = 3\ndef f():\n    global n\nx = eval('2 ** 3 + n * a[0]', {'a': [10], 'n': 2})\n[x, eval('n + 1'), eval('[1, 2][0] < 2')]", [28, 4, True]),
+    "eval of an expression": (
+        "n = 3\ndef f():\n    global n\nx = eval('2 ** 3 + n * a[0]', {'a': [10], 'n': 2})\n[x, eval('n + 1'), eval('[1, 2][0] < 2')]",
+        [28, 4, True],
+    ),
     "reading the version": ("import sys\nsys.version_info >= (3, 11)", True),
     "bare expression string": ("'just text'", "just text"),
     "trailing semicolon and comment": ("x = 1; x + 1  # done", 2),

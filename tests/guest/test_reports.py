@@ -34,7 +34,17 @@ def test_no_frame_or_path_of_the_engine_is_shown(guest: Forge) -> None:
     ]
     for source in sources:
         message = guest.failure(source)
-        for secret in ("codemode", ".py", "/", "<own>", "<read>", "<program>", "<private", "<locals>", "File "):
+        for secret in (
+            "codemode",
+            ".py",
+            "/",
+            "<own>",
+            "<read>",
+            "<program>",
+            "<private",
+            "<locals>",
+            "File ",
+        ):
             assert secret not in message, (source, message)
 
 
@@ -44,9 +54,15 @@ def test_causes_contexts_and_notes(guest: Forge) -> None:
         "except KeyError as e:\n    e.add_note('while reading')\n    raise"
     )
     message = guest.failure(source)
-    assert message.index("ZeroDivisionError: division by zero") < message.index("direct cause") < message.index("KeyError")
+    assert (
+        message.index("ZeroDivisionError: division by zero")
+        < message.index("direct cause")
+        < message.index("KeyError")
+    )
     assert message.endswith("KeyError: 'k'\nwhile reading")
-    assert "division" not in guest.failure("try:\n    1/0\nexcept ZeroDivisionError:\n    raise ValueError('v') from None")
+    assert "division" not in guest.failure(
+        "try:\n    1/0\nexcept ZeroDivisionError:\n    raise ValueError('v') from None"
+    )
 
 
 def test_groups_show_their_members(guest: Forge) -> None:
@@ -71,7 +87,10 @@ CURES = {
     "import requests": ("import requests", "use a tool that fetches"),
     "import pandas": ("import pandas as pd", "use lists"),
     "unknown part": ("from collections import Conter", "did you mean 'Counter'"),
-    "json.loads of a dict": ("import json\njson.loads(tools.rows()[0])", "use it as it is, without json.loads"),
+    "json.loads of a dict": (
+        "import json\njson.loads(tools.rows()[0])",
+        "use it as it is, without json.loads",
+    ),
     "attribute of a dict": ("tools.rows()[0].name", "x['name']"),
     "attribute of a list": ("tools.rows().name", "this is a list"),
     "a frozen value": ("tools.rows().append(1)", "change a copy: new = list(value)"),
@@ -96,7 +115,10 @@ def test_the_cure_is_said(guest: Forge, name: str) -> None:
 UNUSABLE_RESULTS = {
     "a set": ("return {1, 2}", "result: set is not a JSON value; use sorted(x) or list(x)"),
     "bytes": ("return {'a': b'x'}", "result.a: bytes is not a JSON value; use x.decode() for text"),
-    "a datetime": ("import datetime\nreturn [datetime.date(2024,1,2)]", "result[0]: date is not a JSON value; use x.isoformat()"),
+    "a datetime": (
+        "import datetime\nreturn [datetime.date(2024,1,2)]",
+        "result[0]: date is not a JSON value; use x.isoformat()",
+    ),
     "a class": ("int", "result: class is not a JSON value"),
     "a function": ("len", "is not a JSON value; call it"),
     "a generator": ("(x for x in [])", "result: generator is not a JSON value; use list(x)"),
@@ -117,9 +139,15 @@ def test_a_result_that_is_no_json(guest: Forge, name: str) -> None:
 
 SYNTAX = {
     "stray bracket": ("x = 1\ny = (2))\n", "SyntaxError: unmatched ')' (line 2)\n    y = (2))\n           ^"),
-    "tab trouble": ("if 1:\n  x\n y\n", "IndentationError: unindent does not match any outer indentation level (line 3)\n    y"),
+    "tab trouble": (
+        "if 1:\n  x\n y\n",
+        "IndentationError: unindent does not match any outer indentation level (line 3)\n    y",
+    ),
     "never closed": ("a = [1,\nb = 2\n", "(line 1)\n    a = [1,\n        ^"),
-    "await in def": ("def f():\n    await x\n", "SyntaxError: 'await' outside async function (line 2)\n    await x\n    ^"),
+    "await in def": (
+        "def f():\n    await x\n",
+        "SyntaxError: 'await' outside async function (line 2)\n    await x\n    ^",
+    ),
     "break outside": ("break", "SyntaxError: 'break' outside loop (line 1)\n    break\n    ^"),
     "duplicate argument": ("def f(a, a): pass", "duplicate argument 'a' in function definition (line 1)"),
     "a fence": ("```python\nprint(1)\n```", "send the Python alone, without the Markdown fence"),
@@ -144,9 +172,15 @@ def test_everything_refused_is_said_at_once_with_its_replacement(guest: Forge) -
     source = "x = ().__class__.__bases__\ndef f():\n    return f.__globals__\nclass A:\n    def __del__(self): pass\n"
     message = guest.failure(source)
     assert message.startswith("The program was not started: 3 things in it cannot be used here.")
-    assert "line 1: `.__bases__` is not available: the class hierarchy is not available; use isinstance" in message
+    assert (
+        "line 1: `.__bases__` is not available: the class hierarchy is not available; use isinstance"
+        in message
+    )
     assert "line 3: `.__globals__`" in message
-    assert "line 5: the name `__del__` cannot be bound: objects are not told when they go; use a context manager" in message
+    assert (
+        "line 5: the name `__del__` cannot be bound: objects are not told when they go; use a context manager"
+        in message
+    )
 
 
 def test_a_refused_program_does_not_start(guest: Forge) -> None:
@@ -170,11 +204,18 @@ def test_hostile_exceptions_are_reported(guest: Forge) -> None:
     assert len(huge.encode()) <= 2000
     assert "the middle is left out" in huge
     assert huge.startswith("Traceback")
-    chained = guest.failure("e = None\nfor i in range(100000):\n    n = ValueError(i)\n    n.__cause__ = e\n    e = n\nraise e")
+    chained = guest.failure(
+        "e = None\nfor i in range(100000):\n    n = ValueError(i)\n    n.__cause__ = e\n    e = n\nraise e"
+    )
     assert "earlier exceptions are not shown" in chained
     notes = guest.failure("e = ValueError('x')\nfor i in range(2000):\n    e.add_note('n' * 5000)\nraise e")
     assert "1992 more notes" in notes
-    for raised in ("KeyboardInterrupt('k')", "SystemExit(3)", "GeneratorExit('g')", "asyncio.CancelledError('c')"):
+    for raised in (
+        "KeyboardInterrupt('k')",
+        "SystemExit(3)",
+        "GeneratorExit('g')",
+        "asyncio.CancelledError('c')",
+    ):
         assert guest.failure(f"import asyncio\nraise {raised}").count("line 2") == 1
     lone = guest.failure("raise ValueError(chr(0xd800))")
     assert "ValueError: \\ud800" in lone
@@ -228,7 +269,9 @@ except ZeroDivisionError:
     log.exception("failed")
 """
     logs = guest.run(source).logs
-    assert logs.startswith("INFO __main__: n=4\nERROR __main__: failed\nTraceback (most recent call last):\n  line 8\n")
+    assert logs.startswith(
+        "INFO __main__: n=4\nERROR __main__: failed\nTraceback (most recent call last):\n  line 8\n"
+    )
     assert logs.endswith("ZeroDivisionError: division by zero\n")
 
 
@@ -244,11 +287,23 @@ def test_traceback_shows_the_programs_lines(guest: Forge) -> None:
 
 LIMITS = {
     "logs": ("for i in range(10000):\n    print('x' * 100)", "output-limit", "1,000 bytes"),
-    "a caught flood": ("try:\n    print('y' * 5000)\nexcept BaseException:\n    pass\nreturn 1", "output-limit", "1,000 bytes"),
+    "a caught flood": (
+        "try:\n    print('y' * 5000)\nexcept BaseException:\n    pass\nreturn 1",
+        "output-limit",
+        "1,000 bytes",
+    ),
     "a result": ("return 'x' * 5000", "output-limit", "2,000 bytes"),
-    "a shared result": ("a = ['lol']\nfor i in range(30):\n    a = [a, a, a]\nreturn a", "output-limit", "2,000 bytes"),
+    "a shared result": (
+        "a = ['lol']\nfor i in range(30):\n    a = [a, a, a]\nreturn a",
+        "output-limit",
+        "2,000 bytes",
+    ),
     "memory": ("x = 'x' * 10**11", "memory-limit", "smaller pieces"),
-    "memory in lists": ("x = []\nwhile True:\n    x.append('y' * 1000 + str(len(x)))", "memory-limit", "generators"),
+    "memory in lists": (
+        "x = []\nwhile True:\n    x.append('y' * 1000 + str(len(x)))",
+        "memory-limit",
+        "generators",
+    ),
     "memory in a task": ("await tools.echo(x=1)\nx = [0] * 10**10", "memory-limit", "smaller pieces"),
 }
 
@@ -264,7 +319,9 @@ def test_limits_end_a_run_with_their_kind(guest: Forge, name: str) -> None:
 
 
 def test_a_memory_error_can_be_caught(guest: Forge) -> None:
-    assert guest.value("try:\n    x = 'x' * 10**11\nexcept MemoryError:\n    x = 'small'\nreturn x") == "small"
+    assert (
+        guest.value("try:\n    x = 'x' * 10**11\nexcept MemoryError:\n    x = 'small'\nreturn x") == "small"
+    )
 
 
 BOMBS = {

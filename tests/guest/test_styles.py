@@ -11,7 +11,10 @@ from running import Forge
 ASYNC_PROGRAMS = {
     "top-level await": ("r = await tools.echo(x={'a': 1})\nr['a']", 1),
     "await in a comprehension": ("[await tools.echo(x=i) for i in range(3)]", [0, 1, 2]),
-    "async def": ("async def one(i):\n    return await tools.echo(x=i)\n[await one(i) for i in range(3)]", [0, 1, 2]),
+    "async def": (
+        "async def one(i):\n    return await tools.echo(x=i)\n[await one(i) for i in range(3)]",
+        [0, 1, 2],
+    ),
     "async for": (
         "async def g():\n    for i in range(3):\n        yield i\nout=[]\nasync for x in g():\n    out.append(x)\nout",
         [0, 1, 2],
@@ -62,7 +65,10 @@ ASYNC_PROGRAMS = {
         "import asyncio\nasync def main():\n    await asyncio.sleep(0)\n    return await tools.echo(x=6)\na = await tools.echo(x=1)\nb = asyncio.run(main())\n[a, b]",
         [1, 6],
     ),
-    "asyncio.run without any await": ("import asyncio\nasync def main():\n    return tools.echo(x=6)\nasyncio.run(main())", 6),
+    "asyncio.run without any await": (
+        "import asyncio\nasync def main():\n    return tools.echo(x=6)\nasyncio.run(main())",
+        6,
+    ),
     "run_until_complete": (
         "import asyncio\nasync def main():\n    return await tools.echo(x=6)\nasyncio.get_event_loop().run_until_complete(main())",
         6,
@@ -98,7 +104,9 @@ def test_asynchronous_programs(guest: Forge, name: str) -> None:
 
 def test_calls_overlap_in_a_program_with_await(guest: Forge) -> None:
     started = time.monotonic()
-    source = "import asyncio\nreturn await asyncio.gather(*[tools.slow(seconds=0.2, value=i) for i in range(10)])"
+    source = (
+        "import asyncio\nreturn await asyncio.gather(*[tools.slow(seconds=0.2, value=i) for i in range(10)])"
+    )
     assert guest.value(source) == list(range(10))
     assert time.monotonic() - started < 1.5
 
@@ -126,7 +134,10 @@ for n in ("echo", "boom"):
         out.append([type(e).__name__, str(e), e.tool_name, e.message, e.code, isinstance(e, ToolCallError)])
 return out
 """
-    assert guest.value(source) == [1, ["ToolCallError", "quota 0 left", "boom", "quota 0 left", "E_BOOM", True]]
+    assert guest.value(source) == [
+        1,
+        ["ToolCallError", "quota 0 left", "boom", "quota 0 left", "E_BOOM", True],
+    ]
 
 
 def test_an_uncaught_tool_failure_names_line_and_message(guest: Forge) -> None:
@@ -187,13 +198,18 @@ def test_a_forgotten_await_is_said(guest: Forge) -> None:
 
 
 def test_a_second_await_of_one_call_does_not_call_again(guest: Forge) -> None:
-    ran = guest.run("c = tools.echo(x=1)\na = await c\ntry:\n    await c\nexcept RuntimeError as e:\n    b = str(e)\nreturn [a, b]")
+    ran = guest.run(
+        "c = tools.echo(x=1)\na = await c\ntry:\n    await c\nexcept RuntimeError as e:\n    b = str(e)\nreturn [a, b]"
+    )
     assert ran.result == [1, "this call of echo was awaited before; keep its value in a variable"]
     assert len(ran.calls) == 1
 
 
 def test_sleep_works_in_both_styles(guest: Forge) -> None:
-    assert guest.value("import time\nt=time.monotonic()\ntime.sleep(0.05)\nreturn time.monotonic()-t >= 0.05") is True
+    assert (
+        guest.value("import time\nt=time.monotonic()\ntime.sleep(0.05)\nreturn time.monotonic()-t >= 0.05")
+        is True
+    )
     source = "import asyncio,time\nt=time.monotonic()\nawait asyncio.gather(*[asyncio.sleep(0.05) for _ in range(20)])\nreturn time.monotonic()-t < 0.5"
     assert guest.value(source) is True
 
@@ -213,7 +229,10 @@ ARGUMENTS = {
     "from with an underscore": ("tools.odd(from_='f')", [["odd", {"from": "f"}]]),
     "names that are no identifiers": ("tools['my-tool'](1)", [["my-tool", {"value": 1}]]),
     "a tuple": ("tools.echo((1, 2))", [["echo", {"x": [1, 2]}]]),
-    "a tool's value": ("tools.echo(tools.rows()[0])", [["rows", {}], ["echo", {"x": {"id": 1, "name": "a", "tags": ["x", "y"]}}]]),
+    "a tool's value": (
+        "tools.echo(tools.rows()[0])",
+        [["rows", {}], ["echo", {"x": {"id": 1, "name": "a", "tags": ["x", "y"]}}]],
+    ),
     "None": ("tools.echo(None)", [["echo", {"x": None}]]),
 }
 
@@ -226,12 +245,18 @@ def test_arguments(guest: Forge, name: str) -> None:
 
 
 WRONG_ARGUMENTS = {
-    "too many": ("tools.add(1, 2, 3)", "TypeError: add() takes at most 2 positional arguments, got 3; its signature: add(a, b)"),
+    "too many": (
+        "tools.add(1, 2, 3)",
+        "TypeError: add() takes at most 2 positional arguments, got 3; its signature: add(a, b)",
+    ),
     "twice": ("tools.add(1, a=2)", "TypeError: add() got the argument 'a' twice; its signature: add(a, b)"),
     "not JSON": ("tools.echo(x={1, 2})", "arguments.x: set is not a JSON value; use sorted(x) or list(x)"),
     "bytes": ("tools.echo(x=b'a')", "arguments.x: bytes is not a JSON value"),
     "not a number": ("tools.echo(x=[float('nan')])", "arguments.x[0]: nan is not a JSON number"),
-    "unknown tool": ("tools.ecko(x=1)", "AttributeError: there is no tool 'ecko'; did you mean 'echo'? available: add, boom"),
+    "unknown tool": (
+        "tools.ecko(x=1)",
+        "AttributeError: there is no tool 'ecko'; did you mean 'echo'? available: add, boom",
+    ),
     "unknown item": ("tools['nope']", "there is no tool 'nope'; available: add"),
 }
 
@@ -252,11 +277,19 @@ def test_arguments_have_a_limit(guest: Forge) -> None:
 
 
 def test_tools_list_their_names_and_cannot_be_changed(guest: Forge) -> None:
-    assert guest.value("[sorted(tools), dir(tools) == sorted(tools), 'echo' in tools, len(tools)]", tools=("echo", "add")) == [
+    assert guest.value(
+        "[sorted(tools), dir(tools) == sorted(tools), 'echo' in tools, len(tools)]", tools=("echo", "add")
+    ) == [
         ["add", "echo"],
         True,
         True,
         2,
     ]
-    for change in ("tools.echo = 1", "tools['echo'] = 1", "del tools.echo", "tools.echo.x = 1", "setattr(tools, 'new', 1)"):
+    for change in (
+        "tools.echo = 1",
+        "tools['echo'] = 1",
+        "del tools.echo",
+        "tools.echo.x = 1",
+        "setattr(tools, 'new', 1)",
+    ):
         assert guest.run(f"{change}\nreturn tools.echo(x=1)").kind == "exception"

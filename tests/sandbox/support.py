@@ -53,7 +53,7 @@ def ignore(request: CallRequest) -> None:
 async def eventually(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
     """Wait until something outside of this process has become true; return whether it has."""
     with trio.move_on_after(seconds):
-        while not condition():  # noqa: ASYNC110 (no event tells of /proc)
+        while not condition():
             await trio.sleep(0.005)
     return condition()
 

@@ -188,7 +188,7 @@ async def test_a_search_that_is_cancelled_leaves_no_process(root, tools):
         await tools.outcome("grep", pattern="(a+)+$")
     assert scope.cancelled_caught
     with trio.fail_after(5):
-        while children() != before:  # noqa: ASYNC110 - nothing tells of the end of a process
+        while children() != before:
             await trio.sleep(0.02)
 
 
