@@ -30,7 +30,7 @@ from typing import Any
 
 import trio
 
-from codemode import Call, CodeMode, Event, Hooks, Outcome, Session, as_json, as_text, text, tool
+from codemode import Call, CodeMode, Event, Hooks, Session, as_json, as_text, text, tool
 from codemode.content import content_from_json, text_of
 from codemode.errors import SessionError
 from codemode.session import export_lines
@@ -49,16 +49,22 @@ ENDS = {
 # ----------------------------------------------------------------------------------------- the child
 
 
+def report_body(call: Call) -> None:
+    """Say that a body runs; `work` puts something in its place that does."""
+
+
 @tool(render=as_text)
-async def echo(said: str, seconds: float = 0.0) -> str:
+async def echo(said: str, call: Call, seconds: float = 0.0) -> str:
     """Return what was said, after a while."""
+    report_body(call)
     await trio.sleep(seconds)
     return said
 
 
 @tool(render=as_json, parallel=True)
-async def square(n: int) -> int:
+async def square(n: int, call: Call) -> int:
     """Return a square, or fail for a negative number."""
+    report_body(call)
     await trio.sleep(0.001)
     if n < 0:
         raise ValueError(f"{n} is negative")
@@ -69,8 +75,9 @@ async def square(n: int) -> int:
     render=lambda arguments, value: [text("x" * value)],
     presentation_meta=lambda arguments, value: {"n": value},
 )
-def large(size: int) -> int:
+def large(size: int, call: Call) -> int:
     """Show many characters."""
+    report_body(call)
     return size
 
 
@@ -115,17 +122,18 @@ async def work(path: str, seed: int, fd: int) -> None:
     chance = random.Random(seed)
     reports = Reports(fd)
 
-    async def around(call: Call, proceed: Any) -> Outcome:
+    def say_body(call: Call) -> None:
         if call.is_direct:
             reports.say("body", call.id)
-        outcome: Outcome = await proceed()
-        return outcome
+
+    global report_body
+    report_body = say_body
 
     async def ponder(call: Call) -> None:
         if call.is_direct:  # a moment between the call and its start, as when somebody is asked
             await trio.sleep(chance.random() * 0.015)
 
-    hooks = Hooks(pre_execute=(ponder,), around=(around,))
+    hooks = Hooks(pre_execute=(ponder,))
     async with CodeMode([echo, square, large], session=path, hooks=hooks) as cm:
         cm.session.observe(reports.watch)
         reports.say("open", cm.session.next_seq, len(cm.session.recovered))
