@@ -1,5 +1,4 @@
 """Every place of the syntax tree that holds a name, with hostile names in it; and the second look at the code."""
-# ruff: noqa: E501  (each program stands on one line)
 
 from __future__ import annotations
 
