@@ -83,7 +83,7 @@ _OPERATORS = (
 _DATA = _words(
     """__name__ __qualname__ __doc__ __module__ __cause__ __context__ __suppress_context__ __traceback__ __notes__
     __members__ __slots__ __match_args__ __annotations__ __version__ __all__ __type_params__ __total__
-    __required_keys__ __optional_keys__ __value__ __bound__ __constraints__ __metadata__ __supertype__"""
+    __required_keys__ __optional_keys__ __metadata__ __supertype__"""
 )
 
 # Underscore names that the documentation of namedtuple, enum and string.Template makes public.

@@ -12,6 +12,7 @@ names, star imports, and the `return` of the top level. Nothing here runs or com
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -34,6 +35,8 @@ __all__ = ["MAX_NESTED_COMPREHENSIONS", "Policy", "Refusal"]
 
 MAX_NESTED_COMPREHENSIONS = 16
 """CPython 3.12 and 3.13 crash while compiling some 90 of them, one inside the other."""
+
+_INLINES_COMPREHENSIONS = sys.version_info >= (3, 12)
 
 _MODULE_DUNDERS = frozenset(
     {"__all__", "__author__", "__copyright__", "__doc__", "__license__", "__version__"}
@@ -74,6 +77,7 @@ class Policy(RestrictingNodeTransformer):
         self._given = frozenset(given)
         self._bound: set[str] = set()
         self._bound_in_classes: set[str] = set()
+        self._bound_in_comprehensions: set[str] = set()
         self._split_stores: list[ast.AST] = []
         self._except_star = False
         self._reads_annotations = False
@@ -89,6 +93,9 @@ class Policy(RestrictingNodeTransformer):
         # body looks names up in the globals but not in a function around it.
         self.global_names |= self._bound & self._given
         self.global_names |= self._bound & self._bound_in_classes
+        # Where comprehensions are inlined, CPython loses a variable from outside that a function hands on to
+        # a function inside it and that a comprehension there binds as well.
+        self.global_names |= self._bound & self._bound_in_comprehensions
         if self.future_annotations or self._reads_annotations:
             self.global_names |= self._bound  # annotations given as text are looked up in the globals
         if not self._type_is_bound:
@@ -185,6 +192,8 @@ class Policy(RestrictingNodeTransformer):
             return
         if scope.kind == "class":
             self._bound_in_classes.add(name)
+        elif scope.kind == "comprehension" and _INLINES_COMPREHENSIONS and scope.is_inside_function():
+            self._bound_in_comprehensions.add(name)
         scope.note_bound(name)
 
     def visit_Name(self, node: ast.Name) -> Any:

@@ -34,6 +34,13 @@ class Scope:
             scope = scope.parent
         return None
 
+    def is_inside_function(self) -> bool:
+        """Whether a function or a class is around this block."""
+        scope = self.parent
+        while scope is not None and scope.kind == "comprehension":
+            scope = scope.parent
+        return scope is not None and scope.kind != "module"
+
     def note_bound(self, name: str) -> None:
         """A name is bound in this block."""
         scope: Scope | None = self

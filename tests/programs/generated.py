@@ -52,7 +52,7 @@ class Manager:
         return 5
 
     def __exit__(self, kind, error, trace):
-        print("exit", kind and kind.__name__)
+        print("exit", kind and kind.__name__.replace("UnboundLocal", "Name"))
         return self.swallow
 
 def call(*args, **kwargs):
