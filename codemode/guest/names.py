@@ -34,8 +34,10 @@ __all__ = [
     "SUPER_PLAIN",
     "TYPE_HOOK",
     "attribute_kind",
+    "denied",
     "is_dunder",
     "is_sunder",
+    "readable",
     "why_denied",
 ]
 
@@ -161,6 +163,16 @@ def attribute_kind(name: str) -> int:
     if name[:1] == "_":
         return DENIED if is_dunder(name) or is_sunder(name) or name.startswith("_abc_") else OWN
     return DENIED if name[:1] == "<" else PLAIN
+
+
+def denied() -> frozenset[str]:
+    """Return the names that are denied one by one, rather than by their form."""
+    return frozenset(_DENIED)
+
+
+def readable() -> frozenset[str]:
+    """Return the names of the form `__x__` that may be read, some of them through a guard."""
+    return frozenset(name for name, kind in _KINDS.items() if is_dunder(name) and kind != DENIED)
 
 
 def why_denied(name: str) -> str:
