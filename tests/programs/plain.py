@@ -160,6 +160,7 @@ def answer(source):
     sys.argv = [""]
     out = {"result": None, "failure": None}
     warnings.filterwarnings("ignore", category=SyntaxWarning)
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
     try:
         out["result"] = json.loads(json.dumps(_run(source), allow_nan=False))
     except BaseException as error:
