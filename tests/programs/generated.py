@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 __all__ = ["asynchronous_program", "program"]
+
+T = TypeVar("T")
 
 PRELUDE = """\
 def t(v):
@@ -104,7 +107,18 @@ class Maker:
 
     def __init__(self, seed: int, awaits: bool) -> None:
         self.random = random.Random(seed)
-        self.awaits = awaits
+        self.awaits = awaits  # here: not in a function without `async`
+        self.asynchronous = awaits
+        self.binds = True  # whether `:=` may stand here
+        self.annotates = True
+
+    def within(self, make: Callable[..., T], *args: Any, **flags: bool) -> T:
+        """Make a part that stands inside something, where other rules hold."""
+        before = vars(self).copy()
+        vars(self).update(flags)
+        made = make(*args)
+        vars(self).update({flag: before[flag] for flag in flags})
+        return made
 
     def one(self, *choices: str) -> str:
         return self.random.choice(choices)
@@ -118,6 +132,12 @@ class Maker:
 
         def e() -> str:
             return self.expression(depth - 1)
+
+        def part() -> str:  # of a comprehension
+            return self.within(e, binds=False)
+
+        def inner() -> str:  # of a lambda or a generator expression
+            return self.within(e, binds=False, awaits=False)
 
         name = self.name
         kinds: list[Callable[[], str]] = [
@@ -135,22 +155,23 @@ class Maker:
             lambda: f"xs[{e()}:{e()}]",
             lambda: f"box[{e()}, {e()}]",
             lambda: f"call({e()}, *xs, j={e()})",
-            lambda: f"(lambda {name()}, y={e()}: {e()})({e()})",
-            lambda: f"[{e()} for {name()} in xs if {e()}]",
-            lambda: f"{{{e()} for {name()} in {e()}}}",
-            lambda: f"{{{name()}: {e()} for {name()} in [0, 1] for {name()} in xs}}",
-            lambda: f"sum({e()} for {name()} in xs)",
-            lambda: f"list(({e()} for x in xs))",
-            lambda: f"({name()} := {e()})",
-            lambda: f"[y := {e()}, y]",
+            lambda: f"(lambda {name()}, y={e()}: {inner()})({e()})",
+            lambda: f"[{part()} for {name()} in xs if {part()}]",
+            lambda: f"{{{part()} for {name()} in {part()}}}",
+            lambda: f"{{{name()}: {part()} for {name()} in [0, 1] for {name()} in xs}}",
+            lambda: f"sum({inner()} for {name()} in xs)",
+            lambda: f"list(({inner()} for x in xs))",
             lambda: f"f'{{{name()}}}-{{{name()}=}}'" if depth == 1 else f"str({e()})",
             lambda: f"getattr(box, 'n', {e()})",
             lambda: f"box._p[{e()}]",
             lambda: f"isinstance({e()}, int)",
         ]
+        if self.binds:
+            kinds += [lambda: f"({name()} := {e()})", lambda: f"[y := {e()}, y]"]
+            kinds.append(lambda: f"[(y := {part()}) for {name()} in xs]")
         if self.awaits:
             kinds += [lambda: f"(await later({e()}))"] * 4
-            kinds.append(lambda: f"[{e()} async for {name()} in agen({e()})]")
+            kinds.append(lambda: f"[{part()} async for {name()} in agen({part()})]")
         return self.random.choice(kinds)()
 
     def target(self, depth: int = 1) -> str:
@@ -191,13 +212,14 @@ class Maker:
             lambda: [f"{target()} = {e(1)}, {e(1)}"],
             lambda: [f"{self.one(*PLACES)} {self.one('+', '-', '*', '%')}= {e(1)}"],
             lambda: [f"{self.one(*PLACES)} {self.one('+', '-', '*', '%')}= {e(1)}"],
-            lambda: [f"{name()}: int = {e(1)}"],
             lambda: [f"del {self.one(*NAMES, 'd[t(1)]', 'xs[0]', 'box.n')}"],
             lambda: [f"assert {e(1)}, {e(0)}"],
             lambda: [f"print({e()})"],
             lambda: [f"raise {self.one('ValueError', 'KeyError', 'TypeError')}({e(0)})"],
             lambda: [e()],
         ]
+        if self.annotates:
+            kinds.append(lambda: [f"{name()}: int = {e(1)}"])
         if where == "loop":
             kinds += [lambda: ["break"], lambda: ["continue"], lambda: [f"if {e(0)}: continue"]]
         if where == "function":
@@ -209,6 +231,12 @@ class Maker:
 
         def body(inner: str = where) -> list[str]:
             return indented(self.block(depth - 1, inner))
+
+        def function() -> list[str]:  # the body of one without `async`
+            return self.within(body, "function", awaits=False, annotates=False)
+
+        def inside(deep: int = 1) -> str:  # an expression in one
+            return self.within(e, deep, awaits=False)
 
         kinds: list[Callable[[], list[str]]] = [
             lambda: [f"if {e(1)}:", *body(), f"elif {e(0)}:", *body(), "else:", *body()],
@@ -238,19 +266,23 @@ class Maker:
                 *(f"    case str(s) | s if {e(0)}:", *indented(body())),
             ],
             lambda: [
-                *(f"def f({name()}=({e(1)}), *args, k={e(0)}):", f"    kept = {e(1)}", "    def g():"),
-                *("        nonlocal kept", f"        kept = {e(1)}", "        return kept", "    g()"),
-                *(*body("function"), "    return kept", f"print(f({e(0)}), f(k={e(0)}))"),
+                *(f"def f({name()}=({e(1)}), *args, k={e(0)}):", f"    kept = {inside()}", "    def g():"),
+                *("        nonlocal kept", f"        kept = {inside()}", "        return kept", "    g()"),
+                *(*function(), "    return kept", f"print(f({e(0)}), f(k={e(0)}))"),
             ],
-            lambda: ["def f():", f"    global {name()}", *body("function"), "print(f())"],
+            lambda: ["def f():", f"    global {name()}", *function(), "print(f())"],
             lambda: [
-                *("class K:", f"    x = {e(1)}", f"    y = [{e(0)} for {name()} in xs]"),
-                *("    def m(self):", *indented(body("function")), "print(K().m(), K.x, K.__name__)"),
+                *("class K:", f"    x = {inside()}", f"    y = [{e(0)} for {name()} in xs]"),
+                *("    def m(self):", *indented(function()), "print(K().m(), K.x, K.__name__)"),
             ],
         ]
         if self.awaits:
             kinds += [
-                lambda: ["async def co():", *body("function"), "print(await co())"],
+                lambda: [
+                    "async def co():",
+                    *self.within(body, "function", annotates=False),
+                    "print(await co())",
+                ],
                 lambda: [f"async for {target()} in agen({e(0)}):", *body("loop")],
                 lambda: [f"async with amanager() as {target()}:", *body()],
                 lambda: [f"print(await asyncio.gather(later({e(0)}), later({e(0)})))"],
@@ -258,14 +290,14 @@ class Maker:
         else:
             kinds.append(
                 lambda: [
-                    *("def f():", *body("function"), f"    yield {e(1)}"),
+                    *("def f():", *function(), f"    yield {inside()}"),
                     *(f"    got = yield from [{e(0)}, {e(0)}]", "print(list(f()))"),
                 ]
             )
         return kinds
 
     def program(self) -> str:
-        lines = [ASYNC_PRELUDE + PRELUDE if self.awaits else PRELUDE]
+        lines = [ASYNC_PRELUDE + PRELUDE if self.asynchronous else PRELUDE]
         for _ in range(5):
             # A name that is not bound is another kind of NameError in a function's body; its line is not.
             lines += [
@@ -277,7 +309,7 @@ class Maker:
             lines += ["except Exception as err:", "    print(type(err).__name__, err)"]
             lines += ["a, b, c, xs, d, box = 1, 2, 3, [1, 2, 3], {'k': 1}, Box(4)"]
         lines += self.block(2)
-        lines += ["await later(0)"] * self.awaits
+        lines += ["await later(0)"] * self.asynchronous
         return "\n".join([*lines, "[str(box.n), str(d), str(xs)]"]) + "\n"
 
 
