@@ -95,6 +95,33 @@ CONTRACT = {
         "tools/test_pipeline.py::test_whatever_a_body_raises_is_a_failure_with_its_own_message",
         "test_run_code.py::test_a_failed_call_is_an_exception_at_the_call",
     ],
+    "run_code declares no metadata; what it shows is its final content": [
+        "test_run_code.py::test_a_direct_call_gives_its_outcome_and_is_recorded_with_metadata",
+        "tools/test_spill.py::test_what_a_run_shows_is_stored_whole_too",
+    ],
+    "read gives path, offset, lines with numbers, and the number of all lines": [
+        "toolkits/test_read.py::test_the_value_is_the_window_with_the_number_of_all_lines",
+    ],
+    "write says whether it created, and gives the text before and after; edit gives both texts": [
+        "toolkits/test_write_and_edit.py::test_writing_creates_a_file_with_its_directories",
+        "toolkits/test_write_and_edit.py::test_writing_replaces_a_file_and_returns_what_it_held",
+        "toolkits/test_write_and_edit.py::test_an_edit_replaces_one_occurrence",
+    ],
+    "what a change looked like is derived from its value, for a user interface": [
+        "toolkits/test_write_and_edit.py::test_a_rewrite_of_everything_has_bounded_metadata",
+    ],
+    "grep gives path, number and line of each match": ["toolkits/test_grep.py::test_the_value"],
+    "glob gives paths": [
+        "toolkits/test_glob.py::test_the_value_has_all_paths_of_which_a_model_is_shown_the_first",
+    ],
+    "what policy keeps back from content only is still there for programs; a block is not": [
+        "test_run_code.py::test_programs_and_direct_calls_go_through_the_same_hooks",
+        "tools/test_policy_holds.py::test_a_call_that_is_cancelled_before_policy_has_seen_it_shows_and_stores_nothing",
+    ],
+    "replay rebuilds what was shown, and says that values cannot be": [
+        "session/test_replay.py::test_calls_and_programs_are_shown_again_exactly_from_the_file_alone",
+        "session/test_replay.py::test_values_and_metadata_of_nested_calls_are_nowhere_and_that_is_said",
+    ],
     "what a tool can acquire bounds its value; what is only formatting bounds its rendering": [
         "toolkits/test_glob.py::test_the_value_has_all_paths_of_which_a_model_is_shown_the_first",
     ],
