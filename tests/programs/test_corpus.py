@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from benchmarks.programs import CPU_BOUND
 from tests.programs.corpus import FILES, programs
 from tests.programs.engine import Engine, Plain, ended
 from tests.programs.library_names import modules
@@ -29,6 +30,14 @@ def test_a_program_means_the_same_inside(engine: Engine, plain: Plain, stem: str
     )
     assert got.places == expected.places
     assert json.dumps(got.result) == json.dumps(expected.result)  # True is no 1, and order counts
+
+
+@pytest.mark.parametrize("name", CPU_BOUND)
+def test_a_program_that_only_computes_gives_the_same_value(engine: Engine, plain: Plain, name: str) -> None:
+    expected = plain.run(CPU_BOUND[name])
+    assert expected.headline is None
+    result = engine.run(CPU_BOUND[name])
+    assert json.dumps(result.result) == json.dumps(expected.result), result.text
 
 
 def _grammar() -> set[str]:
