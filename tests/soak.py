@@ -29,6 +29,7 @@ import trio
 from codemode.sandbox import CallRequest, Limits, LocalSandbox, RunOutcome
 from tests.escapes.arrangements import zygotes
 from tests.escapes.left_behind import Witness
+from tests.escapes.runner import Echo
 from tests.sandbox.support import ECHO, descendants, eventually
 
 MIB = 1024 * 1024
@@ -105,19 +106,6 @@ PLAIN = (
 """Hostile programs for a guest whose language wall has fallen."""
 
 
-class Host:
-    """Answers each call with its argument."""
-
-    def log(self, text: str) -> None:
-        pass
-
-    def call(self, request: CallRequest) -> None:
-        request.answer(request.arguments.get("x"))
-
-    def cancel(self, id: int) -> None:
-        pass
-
-
 def resident(pid: int) -> int:
     """Resident memory of a process, in bytes."""
     return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGESIZE")
@@ -165,16 +153,16 @@ class Mix:
 
     async def _good(self, number: int) -> None:
         source, expected = GOOD[number % len(GOOD)](number)
-        outcome = await self.shipped.run(source, [ECHO], Host())
+        outcome = await self.shipped.run(source, [ECHO], Echo())
         if outcome.kind is not None or outcome.result != expected:
             self.wrong.append(f"{source!r}: {outcome.kind} {outcome.message[:200]} {outcome.result!r:.100}")
 
     async def _hostile(self, number: int) -> None:
         which = number % 3
         if which == 0:
-            outcome = await self.shipped.run(self.random.choice(LANGUAGE), [ECHO], Host(), SMALL)
+            outcome = await self.shipped.run(self.random.choice(LANGUAGE), [ECHO], Echo(), SMALL)
         elif which == 1:
-            outcome = await self.plain.run(self.random.choice(PLAIN), [ECHO], Host(), SMALL)
+            outcome = await self.plain.run(self.random.choice(PLAIN), [ECHO], Echo(), SMALL)
         else:
             outcome = await self._killed()
         self.ends[outcome.kind or "ok"] += 1
@@ -183,7 +171,7 @@ class Mix:
         """A run whose guest is killed from outside at some moment."""
         sandbox = self.plain
 
-        class Killer(Host):
+        class Killer(Echo):
             def call(self, request: CallRequest) -> None:
                 guests = list(sandbox._zygote._guests.values()) if sandbox._zygote else []
                 for guest in guests:
@@ -209,7 +197,7 @@ async def mix(runs: int, hostile: int, seed: int) -> list[str]:
             SMALL,
             SMALL,
         ):  # limits that are asked for again have a guest waiting from then on
-            await shipped.run("return 1", [ECHO], Host(), limits)
+            await shipped.run("return 1", [ECHO], Echo(), limits)
         await _calm()
         inside = Witness()
         zygote = zygote_pid(shipped)
@@ -270,7 +258,7 @@ async def bombs(count: int, seed: int) -> list[str]:
                 lateness.append(time.perf_counter() - due)
 
         async def one(source: str) -> None:
-            ends[(await sandbox.run(source, [ECHO], Host(), BOMB)).kind or "ok"] += 1
+            ends[(await sandbox.run(source, [ECHO], Echo(), BOMB)).kind or "ok"] += 1
 
         async with trio.open_nursery() as beating:
             beating.start_soon(heartbeat)
@@ -298,7 +286,7 @@ async def bombs(count: int, seed: int) -> list[str]:
 
 async def _timed(sandbox: LocalSandbox) -> float:
     started = time.perf_counter()
-    outcome = await sandbox.run("return 1 + 1", [ECHO], Host())
+    outcome = await sandbox.run("return 1 + 1", [ECHO], Echo())
     assert outcome.result == 2, outcome
     return time.perf_counter() - started
 

@@ -24,7 +24,7 @@ _SPARES = 1
 _AFTERWARDS = "result = 1 + 1"
 
 
-class _Echo:
+class Echo:
     """Answers each call with the argument that it was given."""
 
     def log(self, text: str) -> None:
@@ -114,11 +114,11 @@ async def _settled() -> bool:
 async def _run(sandbox: LocalSandbox, payload: Payload) -> tuple[RunOutcome, list[str]]:
     trouble = []
     try:
-        outcome = await sandbox.run(payload.source, [ECHO], _Echo())
+        outcome = await sandbox.run(payload.source, [ECHO], Echo())
     except Exception as error:
         outcome = RunOutcome(kind="worker-exit", message=f"THE HOST FAILED: {type(error).__name__}: {error}")
         trouble.append("the host failed")
-    after = await sandbox.run(_AFTERWARDS, [ECHO], _Echo())
+    after = await sandbox.run(_AFTERWARDS, [ECHO], Echo())
     if after.result != 2:
         trouble.append(f"the next run failed: {after.kind} {after.message}")
     return outcome, trouble
