@@ -181,7 +181,7 @@ async def _one_program(cm: CodeMode, name: str, source: str) -> Figure:
 
 _COMPILE = """
 import json, sys, time, statistics
-from codemode.guest.compiler import compile_program
+from codemode.guest.language.compiler import compile_program
 source = sys.stdin.read()
 
 def seconds(f):

@@ -14,9 +14,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from codemode.guest import builtins as guest_builtins
-from codemode.guest import library, names
-from codemode.guest.compiler import Refused, compile_program
+from codemode.guest.language import builtins as guest_builtins
+from codemode.guest.language import names
+from codemode.guest.language.compiler import Refused, compile_program
+from codemode.guest.library import expressions, tables
 
 INTRODUCTION = """\
 # The language of a program
@@ -203,7 +204,7 @@ def attributes() -> list[str]:
 
 
 def builtin_names() -> list[str]:
-    table = guest_builtins.guest_builtins({})
+    table = guest_builtins.guest_builtins({"eval": expressions.evaluate})
     given = [
         name
         for name, value in table.items()
@@ -219,23 +220,23 @@ def builtin_names() -> list[str]:
 
 
 def modules() -> list[str]:
-    replaced = library.replaced()
+    replaced = tables.replaced()
     lines = ["## Modules", "", "| module | what of it |", "| --- | --- |"]
-    for name in sorted({*library.LIBRARY, *replaced}):
+    for name in sorted({*tables.LIBRARY, *replaced}):
         if name in ("itertools", "collections.abc"):
             words = "everything public"  # which differs from one Python to the next
         else:
-            found = sorted({*library.LIBRARY.get(name, "").split(), *replaced.get(name, {})}, key=_order)
+            found = sorted({*tables.LIBRARY.get(name, "").split(), *replaced.get(name, {})}, key=_order)
             words = code(found) or "its parts"
         lines.append(f"| `{name}` | {words} |")
     lines += ["", "A name that the host's version of Python does not have is not there.", ""]
     advice: dict[str, list[str]] = {}
-    for name, reason in library.ELSEWHERE.items():
+    for name, reason in tables.ELSEWHERE.items():
         advice.setdefault(reason, []).append(name)
     lines += ["Asked for often, and not there:", "", "| module | instead |", "| --- | --- |"]
     lines += [f"| {code(found)} | {reason} |" for reason, found in advice.items()]
     lines += ["", "Parts that are not there:", "", "| of | why |", "| --- | --- |"]
-    lines += [f"| `{name}` | {reason} |" for name, reason in library.PARTS_ELSEWHERE.items()]
+    lines += [f"| `{name}` | {reason} |" for name, reason in tables.PARTS_ELSEWHERE.items()]
     return lines
 
 

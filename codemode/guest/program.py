@@ -14,14 +14,15 @@ from typing import Any, Final
 import msgspec
 
 from codemode import values, wire
-from codemode.guest import imports, report, run, streams
-from codemode.guest.builtins import guest_builtins
-from codemode.guest.channel import Channel, Disconnected
-from codemode.guest.compiler import Refused, Unparsable, compile_program
-from codemode.guest.frozen import guard_class_methods, protect_classes
-from codemode.guest.loop import PendingCall
-from codemode.guest.tools import ToolCallError, Tools
-from codemode.guest.weight import is_heavier
+from codemode.guest.language.builtins import guest_builtins
+from codemode.guest.language.compiler import Refused, Unparsable, compile_program
+from codemode.guest.language.frozen import guard_class_methods, protect_classes
+from codemode.guest.library import expressions, imports, streams
+from codemode.guest.running import report, run
+from codemode.guest.running.channel import Channel, Disconnected
+from codemode.guest.running.loop import PendingCall
+from codemode.guest.running.tools import ToolCallError, Tools
+from codemode.guest.running.weight import is_heavier
 
 __all__ = ["prepare", "serve", "warm_up"]
 
@@ -154,6 +155,7 @@ def _execute(this: run.Run) -> tuple[Any, ...] | None:
     tools = this.program.tools
     names: dict[str, Any] = {
         "print": streams.print_,
+        "eval": expressions.evaluate,
         "__import__": imports.import_module,
         "ToolCallError": ToolCallError,
         "tools": None,

@@ -8,10 +8,10 @@ import types
 
 import pytest
 
-from codemode.guest.bytecode import UnguardedCode, check_code
-from codemode.guest.compiler import Refused, Unparsable, compile_program
-from codemode.guest.names import DENIED, GUARDED, OWN, PLAIN, attribute_kind
-from codemode.guest.rewrites import template_is_plain
+from codemode.guest.language.bytecode import UnguardedCode, check_code
+from codemode.guest.language.compiler import Refused, Unparsable, compile_program
+from codemode.guest.language.names import DENIED, GUARDED, OWN, PLAIN, attribute_kind
+from codemode.guest.language.rewrites import template_is_plain
 
 # For each field of the grammar that holds identifiers: programs with `NAME` in that field.
 BINDINGS: dict[tuple[str, str], list[str]] = {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from running import Forge
 
-from codemode.guest import library
+from codemode.guest.library import tables
 
 USES: dict[str, tuple[str, Any]] = {
     "abc": ("from abc import ABC, abstractmethod\nclass A(ABC): pass\nisinstance(A(), ABC)", True),
@@ -212,7 +212,7 @@ def test_each_module_works(guest: Forge, name: str) -> None:
 
 
 def test_no_module_is_without_a_test() -> None:
-    assert set(library.LIBRARY) | {
+    assert set(tables.LIBRARY) | {
         "html.entities",
         "logging",
         "threading",
@@ -269,7 +269,7 @@ return out
 
 
 def test_no_facade_holds_a_module_or_a_private_name(guest: Forge) -> None:
-    modules = sorted({*library.LIBRARY, *USES})
+    modules = sorted({*tables.LIBRARY, *USES})
     source = f"""
 import types
 found = []
@@ -327,7 +327,7 @@ def test_what_leads_out_is_not_there(guest: Forge, path: str) -> None:
 def test_the_lists_name_only_what_exists_somewhere() -> None:
     import importlib
 
-    for name, words in library.LIBRARY.items():
+    for name, words in tables.LIBRARY.items():
         module = importlib.import_module(name)
         assert isinstance(module, types.ModuleType)
         public = [word for word in words.split() if hasattr(module, word)]

@@ -15,8 +15,8 @@ __all__ = ["modules"]
 
 _ASK = """
 import json
-from codemode.guest import library
-print(json.dumps(sorted({*library.LIBRARY, *library.replaced()})))
+from codemode.guest.library import tables
+print(json.dumps(sorted({*tables.LIBRARY, *tables.replaced()})))
 """
 
 

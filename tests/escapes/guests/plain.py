@@ -31,11 +31,12 @@ _names: dict[str, Any] = {}
 
 
 def prepare() -> None:
-    from codemode.guest import channel, library, loop, tools  # noqa: F401  (loaded before the fork)
     from codemode.guest.confine import kernel
     from codemode.guest.confine.table import TABLE
+    from codemode.guest.library import tables
+    from codemode.guest.running import channel, loop, tools  # noqa: F401  (loaded before the fork)
 
-    for name in (*_PRELOADED, *library.LIBRARY):
+    for name in (*_PRELOADED, *tables.LIBRARY):
         importlib.import_module(name)
     NR.update((row.name, getattr(row, kernel.MACHINE)) for row in TABLE)
     syscall = ctypes.CDLL(None, use_errno=True).syscall
@@ -60,9 +61,9 @@ def serve(fd: int) -> None:
     import msgspec
 
     from codemode import values, wire
-    from codemode.guest.channel import Channel, Output
-    from codemode.guest.loop import Loop
-    from codemode.guest.tools import Calls
+    from codemode.guest.running.channel import Channel, Output
+    from codemode.guest.running.loop import Loop
+    from codemode.guest.running.tools import Calls
 
     channel = Channel(fd)
     program = channel.receive()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from codemode.guest import run
+from codemode.guest.running import run
 
 __all__ = ["evaluate", "literal_eval"]
 

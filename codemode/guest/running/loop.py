@@ -15,8 +15,8 @@ from collections.abc import Coroutine, Generator
 from typing import Any
 
 from codemode import wire
-from codemode.guest.channel import Channel
-from codemode.guest.tools import Calls, ToolCallError, outcome
+from codemode.guest.running.channel import Channel
+from codemode.guest.running.tools import Calls, ToolCallError, outcome
 
 # asyncio reads `ssl` when it can; a program cannot use it, and every guest would carry its pages.
 _without_ssl = "ssl" not in sys.modules

@@ -13,8 +13,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from codemode.guest import classes, library
-from codemode.guest.frozen import protect_class
+from codemode.guest.language import classes
+from codemode.guest.language.frozen import protect_class
+from codemode.guest.library import tables
 
 __all__ = ["exports", "import_module", "load"]
 
@@ -27,11 +28,11 @@ def load() -> None:
     """Import every module of the library and build the facades. Later calls do nothing."""
     if _facades:
         return
-    for name in library.PRELOADED:
+    for name in tables.PRELOADED:
         with contextlib.suppress(ModuleNotFoundError):  # not every version of Python has each
             importlib.import_module(name)
-    replaced = library.replaced()
-    for name in sorted({*library.LIBRARY, *replaced}):
+    replaced = tables.replaced()
+    for name in sorted({*tables.LIBRARY, *replaced}):
         members = _members(name, replaced.get(name, {}))
         _facades[name] = classes.facade(name, members)
         _names[name] = tuple(sorted(members))
@@ -42,7 +43,7 @@ def load() -> None:
         package, _, last = name.rpartition(".")
         if package:
             setattr(_facades[package], last, _facades[name])
-    for name, bases in library.BASES.items():
+    for name, bases in tables.BASES.items():
         classes.allow_bases(
             getattr(_facades[name], base) for base in bases.split() if hasattr(_facades[name], base)
         )
@@ -52,7 +53,7 @@ def load() -> None:
 
 def _members(name: str, replaced: Mapping[str, Any]) -> dict[str, Any]:
     members: dict[str, Any] = {}
-    wanted = library.LIBRARY.get(name, "").split()
+    wanted = tables.LIBRARY.get(name, "").split()
     module = importlib.import_module(name) if wanted else None
     for word in wanted:
         # A name that this version of Python does not have is not there.
@@ -95,7 +96,7 @@ def import_module(
 
 def _missing(name: str) -> str:
     top = name.partition(".")[0]
-    advice = library.ELSEWHERE.get(name) or library.ELSEWHERE.get(top)
+    advice = tables.ELSEWHERE.get(name) or tables.ELSEWHERE.get(top)
     if advice is None:
         near = difflib.get_close_matches(name, _facades, 1, 0.75) if len(name) < 60 else []
         advice = f"did you mean {near[0]}?" if near else "use the standard library's pure modules, or a tool"
@@ -103,7 +104,7 @@ def _missing(name: str) -> str:
 
 
 def _missing_part(name: str, wanted: str) -> str:
-    advice = library.PARTS_ELSEWHERE.get(f"{name}.{wanted}") or library.PARTS_ELSEWHERE.get(name)
+    advice = tables.PARTS_ELSEWHERE.get(f"{name}.{wanted}") or tables.PARTS_ELSEWHERE.get(name)
     if advice is None:
         near = difflib.get_close_matches(wanted, _names[name], 1, 0.7) if len(wanted) < 60 else []
         advice = f"did you mean {near[0]!r}?" if near else f"available: {', '.join(_names[name][:60])}"

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from codemode.guest import run
-from codemode.guest.classes import stand_in
+from codemode.guest.language.classes import stand_in
+from codemode.guest.running import run
 
 __all__ = ["REPLACED"]
 

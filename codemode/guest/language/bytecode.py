@@ -11,9 +11,18 @@ import sys
 from types import CodeType
 from typing import Final
 
-from codemode.guest import names
-from codemode.guest.names import DENIED, GUARDED, MARK, OWN, OWN_HOOK, PLAIN, attribute_kind, is_dunder
-from codemode.guest.rewrites import template_is_plain
+from codemode.guest.language import names
+from codemode.guest.language.names import (
+    DENIED,
+    GUARDED,
+    MARK,
+    OWN,
+    OWN_HOOK,
+    PLAIN,
+    attribute_kind,
+    is_dunder,
+)
+from codemode.guest.language.rewrites import template_is_plain
 
 __all__ = ["UnguardedCode", "check_code"]
 

@@ -11,9 +11,9 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from codemode.guest import cures
-from codemode.guest.compiler import PROGRAM, Refused, Unparsable
-from codemode.guest.loop import Abandoned
+from codemode.guest.language.compiler import PROGRAM, Refused, Unparsable
+from codemode.guest.running import cures
+from codemode.guest.running.loop import Abandoned
 from codemode.values import InvalidValue
 
 __all__ = ["PROGRAM", "cut", "exception", "frames", "headline", "invalid", "refused", "text", "unparsable"]

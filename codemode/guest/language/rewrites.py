@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from string import Formatter
 
-from codemode.guest import names
-from codemode.guest.names import PLAIN, attribute_kind
+from codemode.guest.language import names
+from codemode.guest.language.names import PLAIN, attribute_kind
 
 __all__ = ["after_docstring", "checked_name", "hook", "is_bare_super", "mark_check", "template_is_plain"]
 

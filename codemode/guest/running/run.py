@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from codemode.guest.channel import Channel, Output
-from codemode.guest.loop import Loop
-from codemode.guest.tools import Calls
+from codemode.guest.running.channel import Channel, Output
+from codemode.guest.running.loop import Loop
+from codemode.guest.running.tools import Calls
 from codemode.wire import Program
 
 __all__ = ["Run", "begin", "current", "end"]

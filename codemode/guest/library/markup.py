@@ -1,4 +1,4 @@
-"""`xml.etree.ElementTree` as programs see it: text in, text out, no files.
+"""`xml.etree.ElementTree` as programs see it: text in, text out, no files. And the names of HTML's entities.
 
 Elements are the library's own. Whatever of it opens a file when it is given a name is written anew here,
 over text that has been read already; so nothing here may pass a program's object to the library as a source
@@ -7,13 +7,15 @@ or a target.
 
 from __future__ import annotations
 
+import html.entities
 import importlib
+import types
 from collections.abc import Iterator
 from typing import Any
 
-from codemode.guest import streams
+from codemode.guest.library import streams
 
-__all__ = ["ELEMENT_TREE"]
+__all__ = ["ELEMENT_TREE", "ENTITIES"]
 
 # Any: the stubs describe a library that opens files, and elements of a kind that programs choose.
 ElementTree: Any = importlib.import_module("xml.etree.ElementTree")
@@ -114,4 +116,9 @@ ELEMENT_TREE: dict[str, Any] = {
     "dump": dump,
     "iterparse": iterparse,
     "parse": parse,
+}
+
+ENTITIES: dict[str, Any] = {
+    name: types.MappingProxyType(dict(getattr(html.entities, name)))
+    for name in ("codepoint2name", "entitydefs", "html5", "name2codepoint")
 }

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
-from codemode.guest.bytecode import UnguardedCode, check_code
-from codemode.guest.policy import Policy, Refusal
+from codemode.guest.language.bytecode import UnguardedCode, check_code
+from codemode.guest.language.policy import Policy, Refusal
 
 __all__ = ["PROGRAM", "Compiled", "Refused", "Unparsable", "compile_program"]
 

@@ -13,7 +13,8 @@ import typing
 from functools import reduce
 from typing import Any
 
-from codemode.guest import guards, run
+from codemode.guest.language import guards, ownership
+from codemode.guest.running import run
 
 __all__ = ["get_type_hints", "resolve"]
 
@@ -25,7 +26,7 @@ def get_type_hints(
     found: dict[str, Any] = {}
     if isinstance(obj, type):
         for base in reversed(type.__dict__["__mro__"].__get__(obj)):
-            if guards.is_own_class(base):
+            if ownership.is_own_class(base):
                 found.update(inspect.get_annotations(base))
     else:
         found.update(getattr(obj, "__annotations__", {}))

@@ -244,20 +244,43 @@ PARTS_ELSEWHERE: dict[str, str] = {
 
 def replaced() -> dict[str, dict[str, Any]]:
     """Return, by module, what programs get in place of the library's own."""
-    from codemode.guest import aio, expressions, logs, markup, pathing, replacements, streams, threads
+    from codemode.guest.library import (
+        aio,
+        expressions,
+        functions,
+        logs,
+        making,
+        markup,
+        pathing,
+        streams,
+        system,
+        threads,
+    )
 
     return {
-        **replacements.REPLACED,
+        "abc": making.ABC,
         "ast": {"literal_eval": expressions.literal_eval},
         "asyncio": aio.REPLACED,
+        "collections": making.COLLECTIONS,
         "concurrent": {},
         "concurrent.futures": threads.FUTURES,
         "contextlib": {"redirect_stdout": streams.RedirectStdout, "redirect_stderr": streams.RedirectStderr},
+        "dataclasses": making.DATACLASSES,
+        "enum": making.ENUM,
+        "functools": functions.FUNCTOOLS,
+        "heapq": functions.HEAPQ,
+        "html.entities": markup.ENTITIES,
         "logging": logs.REPLACED,
+        "operator": functions.OPERATOR,
         "os.path": pathing.OS_PATH,
         "pathlib": pathing.PATHLIB,
+        "sys": system.SYS,
         "threading": threads.THREADING,
+        "traceback": system.TRACEBACK,
+        "types": making.TYPES,
+        "typing": making.TYPING,
         "urllib": {},
+        "warnings": system.WARNINGS,
         "xml": {},
         "xml.etree": {},
         "xml.etree.ElementTree": markup.ELEMENT_TREE,

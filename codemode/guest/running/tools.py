@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from codemode import values, wire
-from codemode.guest.channel import Channel
+from codemode.guest.running.channel import Channel
 
 __all__ = ["Calls", "Tool", "ToolCallError", "Tools", "outcome"]
 

@@ -1,51 +1,48 @@
 """Attribute access that is decided at run time: whose object is it, and may this name be used on it?
 
-`own` stands before private attributes, `read` and `read_format` before the guarded names; `get`, `set_`,
+`ownership.own` stands before private attributes, `read` and `read_format` before the guarded names; `get`, `set_`,
 `delete`, `has`, `list_names` and `namespace` are what programs call by the names of the builtins. All
 of them look at exact types and identities only: no method of a program's object is asked anything.
-
-A class that a program made carries a mark, under a name that no source can spell, with a value that no
-program can hold.
 """
 
 from __future__ import annotations
 
-import sys
 from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict, deque
 from collections.abc import Callable
-from types import BuiltinMethodType, FunctionType, MemberDescriptorType, SimpleNamespace
+from types import BuiltinMethodType, FunctionType, SimpleNamespace
 from typing import Any
 
-from codemode.guest import names
-from codemode.guest.frozen import is_frozen, refuse_frozen
-from codemode.guest.names import DENIED, GUARDED, MARK, OWN, PLAIN, attribute_kind, is_dunder, why_denied
-from codemode.guest.rewrites import template_is_plain
+from codemode.guest.language import names
+from codemode.guest.language.frozen import is_frozen, refuse_frozen
+from codemode.guest.language.names import (
+    DENIED,
+    GUARDED,
+    OWN,
+    PLAIN,
+    attribute_kind,
+    is_dunder,
+    why_denied,
+)
+from codemode.guest.language.ownership import is_class, is_own, is_own_class, private_text, type_name
+from codemode.guest.language.rewrites import template_is_plain
 
 __all__ = [
-    "adopt_class",
     "check_name",
     "delete",
     "get",
     "has",
-    "is_own",
-    "is_own_class",
     "list_names",
     "namespace",
-    "own",
     "read",
     "read_format",
     "set_",
     "set_class_reader",
 ]
 
-# The value of the mark. On Python 3.11 reading a data descriptor is what an instance does fastest.
-_TOKEN: object = object.__dict__["__class__"] if sys.version_info < (3, 12) else object()
-_own_classes: set[type] = set()
 _mro = type.__dict__["__mro__"].__get__
 _dict_of_class = type.__dict__["__dict__"].__get__
 _super_self = super.__dict__["__self__"].__get__
 _super_class = super.__dict__["__thisclass__"].__get__
-_missing = object()
 
 _PLAIN_DATA = frozenset(
     {
@@ -61,71 +58,6 @@ def set_class_reader(reader: Callable[[object], object]) -> None:
     """Say what `x.__class__` gives."""
     global _class_of
     _class_of = reader
-
-
-# ------------------------------------------------------------------------------------- ownership
-
-
-def adopt_class(cls: type) -> None:
-    """Note that a program made this class. Raises TypeError for one with names that no source may bind."""
-    for name, item in _dict_of_class(cls).items():
-        # A slot's name may have been put together at run time.
-        if type(item) is MemberDescriptorType and attribute_kind(name) not in (PLAIN, OWN):
-            raise TypeError(f"`__slots__` may not name {name[:60]!r}")
-    # A class pattern reads the attributes that are named here, unguarded. A named tuple names its fields.
-    found = getattr(cls, "__match_args__", ())
-    if type(found) is not tuple or not all(map(_is_pattern_name, found)):
-        kept = tuple(filter(_is_pattern_name, found)) if type(found) is tuple else ()
-        type.__setattr__(cls, "__match_args__", kept)
-    type.__setattr__(cls, MARK, _TOKEN)
-    _own_classes.add(cls)
-
-
-def _is_pattern_name(name: object) -> bool:
-    return type(name) is str and attribute_kind(name) == PLAIN and name[:1] != "_"
-
-
-def is_own_class(cls: object) -> bool:
-    if not _is_class(cls):
-        return False
-    if cls in _own_classes:
-        return True
-    # A decorator such as dataclass(slots=True) makes the class anew, from its namespace.
-    if any(_dict_of_class(base).get(MARK) is _TOKEN for base in _mro(cls)):
-        _own_classes.add(cls)  # type: ignore[arg-type]
-        return True
-    return False
-
-
-def is_own(value: object) -> bool:
-    """Whether `value` is a class that the program made, an instance of one, or `super()` of either."""
-    kind = type(value)
-    if kind in _own_classes or is_own_class(kind):
-        return True
-    if kind is super:
-        return is_own_class(_super_class(value)) and is_own(_super_self(value))
-    return is_own_class(value)
-
-
-def own(value: Any) -> Any:
-    """Return `value` if its private attributes are the program's own."""
-    if type(value) in _own_classes or is_own(value):
-        return value
-    raise AttributeError(_private_text(value))
-
-
-def _private_text(value: object) -> str:
-    name = _type_name(value)
-    return f"{name!r} object: attributes that begin with an underscore can be used on the program's own classes only"
-
-
-def _is_class(value: object) -> bool:
-    return type in _mro(type(value))
-
-
-def _type_name(value: object) -> str:
-    name: str = type.__dict__["__name__"].__get__(type(value))
-    return name[:60]
 
 
 # ---------------------------------------------------------------------------------- guarded reads
@@ -171,7 +103,7 @@ def _formatter(value: Any, name: str) -> Any:
         if native or type(found) is not FunctionType:
             _check_template(value)
         return found
-    if _is_class(value) and str in _mro(value) and found in (str.format, str.format_map):
+    if is_class(value) and str in _mro(value) and found in (str.format, str.format_map):
 
         def fill(template: str, /, *args: Any, **kwargs: Any) -> str:
             if str not in _mro(type(template)):
@@ -194,7 +126,7 @@ def _check_template(template: str) -> None:
 def namespace(value: Any) -> Any:
     """Return what `vars(value)` gives: the attributes of a program's own object, a copy for a class."""
     kind = type(value)
-    if _is_class(value):
+    if is_class(value):
         if is_own_class(value):
             return {
                 name: item
@@ -208,7 +140,7 @@ def namespace(value: Any) -> Any:
     if kind is dict or is_frozen(value):
         raise AttributeError("'dict' object has no attribute '__dict__'; it is a dict already")
     raise AttributeError(
-        f"{_type_name(value)!r} object: `__dict__` can be read on the program's own objects only"
+        f"{type_name(value)!r} object: `__dict__` can be read on the program's own objects only"
     )
 
 
@@ -221,9 +153,9 @@ def _method(value: Any, name: str) -> Any:
     if name in _NAMED_ACCESS:
         return _named_access(value, name)
     kind = type(value)
-    if is_own(value) and not _is_class(value):
+    if is_own(value) and not is_class(value):
         return getattr(value, name)
-    if _is_class(value):
+    if is_class(value):
         found = getattr(value, name)
         if name in ("__init_subclass__", "__class_getitem__") and is_own_class(value):
             return found
@@ -235,7 +167,7 @@ def _method(value: Any, name: str) -> Any:
     if (kind in _PLAIN_DATA and name != "__new__") or (kind is FunctionType and name == "__get__"):
         return getattr(value, name)
     raise AttributeError(
-        f"{_type_name(value)!r} object: `{name}` can be called on the program's own objects only"
+        f"{type_name(value)!r} object: `{name}` can be called on the program's own objects only"
     )
 
 
@@ -246,7 +178,7 @@ def _unbound(method: Any, name: str) -> Any:
         if args:
             first = args[0]
             refuse_frozen(first)
-            if is_own(first) or type(first) in _PLAIN_DATA or (_is_class(first) and first in _PLAIN_DATA):
+            if is_own(first) or type(first) in _PLAIN_DATA or (is_class(first) and first in _PLAIN_DATA):
                 return method(*args, **kwargs)
         raise TypeError(f"`{name}` can be called on the program's own objects only")
 
@@ -256,16 +188,16 @@ def _unbound(method: Any, name: str) -> Any:
 
 def _named_access(value: Any, name: str) -> Any:
     """`__setattr__`, `__delattr__` and `__getattribute__`, whose first argument is an attribute's name."""
-    unbound = _is_class(value)
+    unbound = is_class(value)
     if not unbound and not is_own(value):
         raise AttributeError(
-            f"{_type_name(value)!r} object: `{name}` can be called on the program's own objects only"
+            f"{type_name(value)!r} object: `{name}` can be called on the program's own objects only"
         )
     method = getattr(value, name)
 
     def call(*args: Any) -> Any:
         target, rest = (args[0], args[1:]) if unbound and args else (value, args)
-        if not is_own(target) or _is_class(target):
+        if not is_own(target) or is_class(target):
             raise TypeError(f"`{name}` can be called on the program's own objects only")
         if not rest:
             raise TypeError(f"`{name}` needs the name of an attribute")
@@ -286,12 +218,12 @@ def _named_access(value: Any, name: str) -> Any:
 def check_name(value: object, name: object) -> int:
     """Return the kind of an attribute name that a program gave as a string; refuse it if it may not be used."""
     if type(name) is not str:
-        raise TypeError(f"attribute name must be string, not {_type_name(name)!r}")
+        raise TypeError(f"attribute name must be string, not {type_name(name)!r}")
     kind = attribute_kind(name)
     if kind == DENIED:
         raise AttributeError(f"attribute {name!r} is not available: {why_denied(name)}")
     if kind == OWN and not is_own(value):
-        raise AttributeError(_private_text(value))
+        raise AttributeError(private_text(value))
     return kind
 
 

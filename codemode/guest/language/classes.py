@@ -15,8 +15,8 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from codemode.guest import guards
-from codemode.guest.frozen import protect_class
+from codemode.guest.language import guards, ownership
+from codemode.guest.language.frozen import protect_class
 from codemode.values import FrozenDict, FrozenList
 
 __all__ = [
@@ -152,7 +152,7 @@ def class_of(value: object) -> Any:
         return dict
     if kind is FrozenList:
         return list
-    if guards.is_own_class(kind):
+    if ownership.is_own_class(kind):
         return kind
     if type in _mro(kind):
         if is_facade(value):
@@ -167,7 +167,7 @@ def visible(cls: Any) -> Any:
     """Return a class that was found somewhere, or what stands for it."""
     if cls is type:
         return Type
-    if not isinstance(cls, type) or cls in _exposed or guards.is_own_class(cls) or Exception in _mro(cls):
+    if not isinstance(cls, type) or cls in _exposed or ownership.is_own_class(cls) or Exception in _mro(cls):
         return cls
     if cls is FrozenDict:
         return dict
@@ -233,16 +233,16 @@ def build_class(body: Callable[..., Any], name: str, *bases: Any, **keywords: An
         keywords["metaclass"] = real
     cls = _make_class(body, name, *bases, **keywords)
     if isinstance(cls, type):
-        guards.adopt_class(cls)
+        ownership.adopt_class(cls)
     return cls
 
 
 def check_base(base: Any) -> None:
     """Raise TypeError unless a program may derive from `base`."""
-    if guards.is_own_class(base) or id(base) in _bases:
+    if ownership.is_own_class(base) or id(base) in _bases:
         return
     origin = typing.get_origin(base)
-    if origin is not None and (guards.is_own_class(origin) or id(origin) in _bases):
+    if origin is not None and (ownership.is_own_class(origin) or id(origin) in _bases):
         return
     name = _name_of(base) if isinstance(base, type) else repr(type(base).__name__)
     if isinstance(base, type) and BaseException in _mro(base):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from codemode.guest import run
+from codemode.guest.running import run
 
 __all__ = ["NoInput", "RedirectStderr", "RedirectStdout", "Stream", "print_", "stderr", "stdin", "stdout"]
 

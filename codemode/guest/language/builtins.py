@@ -10,9 +10,8 @@ import builtins
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from codemode.guest import guards, names
-from codemode.guest.classes import Type, build_class, class_of, is_callable
-from codemode.guest.expressions import evaluate
+from codemode.guest.language import guards, names, ownership
+from codemode.guest.language.classes import Type, build_class, class_of, is_callable
 
 __all__ = ["UNAVAILABLE", "guest_builtins"]
 
@@ -70,7 +69,7 @@ def _vars(*args: Any) -> Any:
 
 
 def guest_builtins(run_names: dict[str, Any]) -> dict[str, Any]:
-    """Return the builtins of one run: the fixed ones, and what is made for the run (print, tools, imports)."""
+    """Return the builtins of one run: the fixed ones, and what is made for the run (print, eval, tools, imports)."""
     table: dict[str, Any] = dict(_fixed)
     table.update(run_names)
     return table
@@ -87,7 +86,6 @@ def _make_fixed() -> dict[str, Any]:
     table |= {
         "type": Type,
         "callable": is_callable,
-        "eval": evaluate,
         "getattr": guards.get,
         "hasattr": guards.has,
         "setattr": guards.set_,
@@ -99,7 +97,7 @@ def _make_fixed() -> dict[str, Any]:
         "__build_class__": build_class,
         "__name__": "__main__",
         "__doc__": None,
-        names.OWN_HOOK: guards.own,
+        names.OWN_HOOK: ownership.own,
         names.READ_HOOK: guards.read,
         names.FORMAT_HOOK: guards.read_format,
         names.TYPE_HOOK: class_of,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 
-from codemode.guest import names
-from codemode.guest.names import PLAIN, attribute_kind, is_dunder, why_denied
+from codemode.guest.language import names
+from codemode.guest.language.names import PLAIN, attribute_kind, is_dunder, why_denied
 
 __all__ = ["is_pattern_name", "problem_in_class", "why_unbindable", "why_unreadable"]
 

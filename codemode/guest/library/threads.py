@@ -11,7 +11,7 @@ import concurrent.futures
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from codemode.guest import run
+from codemode.guest.running import run
 
 __all__ = ["FUTURES", "THREADING"]
 

@@ -11,7 +11,8 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
-from codemode.guest import report, run, streams
+from codemode.guest.library import streams
+from codemode.guest.running import report, run
 
 __all__ = ["REPLACED"]
 
