@@ -145,7 +145,11 @@ class Scope:
         # A name that is no text names no tool; it is logged as it can be.
         name = str(name).encode("utf-8", "backslashreplace").decode()
         pipeline = Pipeline(
-            self.registry, run_code=self._run_code, approvals=self._core.approvals, bodies=opened.bodies
+            self.registry,
+            run_code=self._run_code,
+            approvals=self._core.approvals,
+            bodies=opened.bodies,
+            recorder=opened.record,
         )
         dispatch = pipeline.begin(name, arguments, id=call_id)
         call = dispatch.call
@@ -223,7 +227,12 @@ class Scope:
         stop = trio.CancelScope()
         calls = NestedCalls(
             opened.nursery,
-            Pipeline(self.registry, approvals=self._core.approvals, bodies=opened.bodies),
+            Pipeline(
+                self.registry,
+                approvals=self._core.approvals,
+                bodies=opened.bodies,
+                recorder=opened.record,
+            ),
             opened.session,
             call,
             max_parallel_calls=self._core.max_parallel_calls,
@@ -342,6 +351,17 @@ class _Opened:
         self.sandbox = sandbox
         self.nursery = nursery
         self.bodies = bodies
+
+    def record(self, type: str, data: JSON, ignorable: bool) -> None:
+        """Append an event to the session, from the engine's thread or one of its worker threads."""
+
+        def append() -> None:
+            self.session.append(type, data, ignorable=ignorable)
+
+        if trio.lowlevel.in_trio_run():
+            append()
+        else:
+            trio.from_thread.run_sync(append)
 
 
 class _Core:

@@ -14,6 +14,7 @@ from importlib.metadata import version
 
 from codemode.cli import demo, doctor, log, run
 from codemode.cli.terminal import UsageError, printable
+from codemode.cli.toolkits import TOOLKITS
 from codemode.sandbox import Limits
 
 __all__ = ["main"]
@@ -93,6 +94,14 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         help="give tools of your own: a Tool, or a list of them, in an importable module (repeatable)",
+    )
+    command.add_argument(
+        "--toolkit",
+        metavar="NAME",
+        action="append",
+        default=[],
+        choices=sorted(TOOLKITS),
+        help=f"also give the tools of this toolkit: {', '.join(sorted(TOOLKITS))} (repeatable)",
     )
     command.add_argument(
         "--allow",

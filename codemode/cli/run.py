@@ -9,13 +9,15 @@ import os
 import signal
 import sys
 from collections.abc import Iterable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import trio
 
-from codemode.cli.approve import CommandLineApprover, open_terminal
+from codemode.cli.approve import CommandLineApprover, Terminal, open_terminal
 from codemode.cli.terminal import UsageError, paint, printable, write
+from codemode.cli.toolkits import TOOLKITS, Kit, Setting
 from codemode.engine import CodeMode, RunResult
 from codemode.errors import SandboxUnavailable, SessionError, ToolDefinitionError
 from codemode.rendering import json_text
@@ -36,13 +38,50 @@ def command(options: argparse.Namespace) -> int:
         max_calls=options.max_calls,
     )
     source = read_program(options.program)
-    registry = _registry(options)
-    for name in options.allow:
+    return trio.run(_set_up_and_run, source, _registry(options), limits, options)
+
+
+async def _set_up_and_run(
+    source: str, registry: Registry, limits: Limits, options: argparse.Namespace
+) -> int:
+    terminal = open_terminal()
+    setting = Setting(workspace_path(options.workspace), registry, terminal)
+    problem: UsageError | None = None
+    code = 2
+    try:
+        async with AsyncExitStack() as stack:
+            try:
+                kits = [await _open_toolkit(name, setting, stack) for name in dict.fromkeys(options.toolkit)]
+                _check_allowed(options.allow, registry)
+            except UsageError as error:
+                problem = error  # raised outside, where no toolkit's nursery wraps it in a group
+            else:
+                code = await _run(source, registry, limits, options, terminal, kits)
+    finally:
+        if terminal is not None:
+            terminal.close()
+    if problem is not None:
+        raise problem
+    return code
+
+
+async def _open_toolkit(name: str, setting: Setting, stack: AsyncExitStack) -> Kit:
+    try:
+        kit = await stack.enter_async_context(TOOLKITS[name](setting))
+        for each in kit.tools:
+            setting.registry.register(each)
+    except ToolDefinitionError as error:
+        raise UsageError(f"--toolkit {name}: {error}") from None
+    setting.registry.add_hooks(kit.hooks)
+    return kit
+
+
+def _check_allowed(names: Iterable[str], registry: Registry) -> None:
+    for name in names:
         if name not in registry:
             raise UsageError(
                 f"--allow {name}: there is no such tool; there are: {', '.join(_names(registry))}"
             )
-    return trio.run(_run, source, registry, limits, options)
 
 
 def _registry(options: argparse.Namespace) -> Registry:
@@ -67,8 +106,14 @@ def _names(registry: Registry) -> list[str]:
     return [each.name for each in registry]
 
 
-async def _run(source: str, registry: Registry, limits: Limits, options: argparse.Namespace) -> int:
-    terminal = open_terminal()
+async def _run(
+    source: str,
+    registry: Registry,
+    limits: Limits,
+    options: argparse.Namespace,
+    terminal: Terminal | None,
+    kits: Iterable[Kit],
+) -> int:
     approver = CommandLineApprover(options.allow, terminal)
     result: RunResult | None = None
     try:
@@ -77,15 +122,15 @@ async def _run(source: str, registry: Registry, limits: Limits, options: argpars
             printed = _Printed(ending)
             await nursery.start(ending.watch_signals)
             async with CodeMode(registry, limits=limits, session=options.session, approver=approver) as cm:
+                for kit in kits:
+                    if kit.begin is not None:
+                        kit.begin(cm.session)
                 result = await cm.run(source, on_log=None if options.json else printed)
             nursery.cancel_scope.cancel()
     except* SandboxUnavailable as group:
         return_code = _report_unusable("sandbox-unavailable", group, options.json)
     except* SessionError as group:
         return_code = _report_unusable("session", group, options.json)
-    finally:
-        if terminal is not None:
-            terminal.close()
     if result is None:
         return ending.code() if ending.is_reached else return_code
     if options.json:

@@ -71,6 +71,7 @@ def run_code_tool(run_program: RunProgram, spill: Spill | None = None) -> Tool:
         TypedParameters(_parameters),
         Output(TypedOutput(RunValue), _render),
         execute,
+        read_only=True,  # each call that the program makes is looked at by itself
         finalize_content=finalize,
     )
 

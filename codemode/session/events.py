@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -29,10 +29,13 @@ __all__ = [
     "CodeDispatchStart",
     "ErrorInfo",
     "Event",
+    "PlanMode",
     "RunEnd",
     "RunReuse",
     "RunStart",
     "SessionRecovered",
+    "TodoItem",
+    "TodoWrite",
     "ToolCall",
     "ToolResult",
     "ToolStart",
@@ -199,6 +202,25 @@ class CodeDispatch(_Data, frozen=True):
     recovered: bool | UnsetType = UNSET
 
 
+class TodoItem(_Data, frozen=True):
+    """One entry of a list of what is to be done."""
+
+    content: str
+    status: Literal["pending", "in_progress", "completed"]
+
+
+class TodoWrite(_Data, frozen=True):
+    """`todo/write`: the whole list of what is to be done, as it is from here on."""
+
+    todos: list[TodoItem]
+
+
+class PlanMode(_Data, frozen=True):
+    """`plan/mode`: from here on only calls that change nothing may pass, or all of them again."""
+
+    active: bool
+
+
 class SessionRecovered(_Data, frozen=True):
     """`session/recovered`: the `closed` events right before this one were added by recovery."""
 
@@ -219,6 +241,8 @@ KNOWN: Mapping[str, type[Struct]] = MappingProxyType(
         "tool/result": ToolResult,
         "tool/code-dispatch-start": CodeDispatchStart,
         "tool/code-dispatch": CodeDispatch,
+        "todo/write": TodoWrite,
+        "plan/mode": PlanMode,
         "session/recovered": SessionRecovered,
     }
 )

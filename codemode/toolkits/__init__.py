@@ -1,8 +1,23 @@
-"""Ready tools, each toolkit a function that returns them: `files(workspace)`.
+"""Ready tools, each toolkit a function that returns them, or a class that has them with their hooks.
 
-Toolkits use only what a third party could use: the public names of `codemode`, and libraries.
+Toolkits use only what a third party could use: the public names of `codemode`, and libraries. What only some
+users need is an extra, and is imported when it is used.
 """
 
 from codemode.toolkits.filesystem import files
+from codemode.toolkits.planning import PlanMode
+from codemode.toolkits.questions import Asker, Option, Question, Reply, questions
+from codemode.toolkits.structured import StructuredOutput
+from codemode.toolkits.todo import todo
 
-__all__ = ["files"]
+__all__ = [
+    "Asker",
+    "Option",
+    "PlanMode",
+    "Question",
+    "Reply",
+    "StructuredOutput",
+    "files",
+    "questions",
+    "todo",
+]

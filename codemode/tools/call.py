@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
 from codemode.content import Content, text
+from codemode.errors import ToolError
 from codemode.values import JSON
 
 __all__ = [
@@ -33,12 +35,16 @@ class Token:
     __slots__ = ()
 
 
+Recorder: TypeAlias = Callable[[str, JSON, bool], None]
+"""`recorder(type, data, ignorable)` adds an event to the session of a call; from any thread of the engine's."""
+
+
 class Call(Struct, frozen=True, eq=False, kw_only=True):
     """A call, as hooks, guards and bodies see it.
 
     `arguments` are frozen. A direct call is made by the model and has no `parent`; a nested one is made
     by a program, and its `parent` is the token of the `run_code` call around it. `root_id` is the id of
-    the outermost call.
+    the outermost call. `read_only` is what its tool declares.
     """
 
     token: Token
@@ -47,10 +53,24 @@ class Call(Struct, frozen=True, eq=False, kw_only=True):
     name: str
     arguments: dict[str, JSON]
     parent: Token | None = None
+    read_only: bool = False
+    recorder: Recorder | None = None
 
     @property
     def is_direct(self) -> bool:
         return self.parent is None
+
+    def record(self, type: str, data: JSON, *, ignorable: bool = False) -> None:
+        """Add an event to the session that the call is logged in; it is durable when the outermost call has ended.
+
+        For a tool's own events beside those of the call: `todo/write`, or a type of your own with
+        `ignorable=True`. Raises what `Session.append` raises; `ToolError` NO_SESSION for a call without one.
+        """
+        if self.recorder is None:
+            raise ToolError(
+                f"tool {self.name!r} keeps its state in a session, and this call has none", code="NO_SESSION"
+            )
+        self.recorder(type, data, ignorable)
 
 
 class FailureReason(Struct, frozen=True, kw_only=True):

@@ -77,7 +77,8 @@ class Tool:
     `parameters` is a JSON Schema object; `execute` an async function of the arguments and the `Call`.
     `parallel=True`, or a function of the frozen arguments that returns exactly True, says that calls may
     overlap; anything else is exclusive. `timeout` is in seconds, None for no limit of its own. `approval`
-    says that somebody is asked before a call, and why.
+    says that somebody is asked before a call, and why. `read_only=True` says that no call changes anything
+    outside the session, for policy that lets only such calls pass; anything else counts as a change.
     Raises `ToolDefinitionError`, naming what is missing or cannot be enforced.
     """
 
@@ -90,6 +91,7 @@ class Tool:
         "output",
         "parallel",
         "parameters",
+        "read_only",
         "timeout",
     )
 
@@ -104,6 +106,7 @@ class Tool:
         parallel: Parallel = False,
         timeout: float | None = None,
         approval: Approval | None = None,
+        read_only: bool = False,
         finalize_content: FinalizeContent | None = None,
     ) -> None:
         self.name = _checked_name(name)
@@ -125,6 +128,7 @@ class Tool:
             self.parallel = parallel
             self.timeout = _checked_timeout(timeout)
             self.approval = _checked_approval(approval)
+            self.read_only = read_only is True
             self.finalize_content = finalize_content
         except ToolDefinitionError as error:
             raise ToolDefinitionError(f"tool {self.name!r}: {error}") from None
@@ -181,6 +185,7 @@ def tool(
     parallel: Parallel = ...,
     timeout: float | None = ...,
     approval: Approval | None = ...,
+    read_only: bool = ...,
     presentation_meta: PresentationMeta | None = ...,
     finalize_content: FinalizeContent | None = ...,
 ) -> Callable[[Callable[..., object]], Tool]: ...
@@ -200,6 +205,7 @@ def tool(
     parallel: Parallel = False,
     timeout: float | None = None,
     approval: Approval | None = None,
+    read_only: bool = False,
     presentation_meta: PresentationMeta | None = None,
     finalize_content: FinalizeContent | None = None,
 ) -> Tool | Callable[[Callable[..., object]], Tool]:
@@ -246,6 +252,7 @@ def tool(
             parallel=parallel,
             timeout=timeout,
             approval=approval,
+            read_only=read_only,
             finalize_content=finalize_content,
         )
 

@@ -45,6 +45,7 @@ from codemode.tools.call import (
     Call,
     Failure,
     Outcome,
+    Recorder,
     Success,
     Token,
     failure,
@@ -130,7 +131,8 @@ class Pipeline:
     """Executes calls of the tools in a registry, under its hooks and its mode.
 
     `run_code` is the tool of that name, if there is one; it stands outside the registry. `approvals` answers
-    asks. `bodies` are where bodies run that may not stop; without it a body holds its caller.
+    asks. `bodies` are where bodies run that may not stop; without it a body holds its caller. `recorder` is
+    where tools put events of their own.
     """
 
     def __init__(
@@ -140,11 +142,13 @@ class Pipeline:
         run_code: Tool | None = None,
         approvals: Approvals | None = None,
         bodies: Bodies | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self.registry = registry
         self.run_code = run_code
         self.approvals = approvals or Approvals(None)
         self.bodies = bodies
+        self.recorder = recorder
 
     async def execute(
         self,
@@ -198,8 +202,18 @@ class Pipeline:
             frozen, problem = frozen_arguments(arguments), None
         except InvalidValue as error:
             frozen, problem = FrozenDict(), str(error)
-        call = Call(token=Token(), id=id, root_id=root_id or id, name=name, arguments=frozen, parent=parent)
-        dispatch = Dispatch(call, self._find(call), self.registry.hooks)
+        tool = self._find(name, is_direct=parent is None)
+        call = Call(
+            token=Token(),
+            id=id,
+            root_id=root_id or id,
+            name=name,
+            arguments=frozen,
+            parent=parent,
+            read_only=tool is not None and tool.read_only,
+            recorder=self.recorder,
+        )
+        dispatch = Dispatch(call, tool, self.registry.hooks)
         if problem is not None:
             dispatch.fail(problem, code=ToolArgumentsError.code, is_final=True)
         elif call.is_direct and name != RUN_CODE and self.registry.mode == "code":
@@ -479,13 +493,13 @@ class Pipeline:
 
     # ----------------------------------------------------------------------------------------
 
-    def _find(self, call: Call) -> Tool | None:
-        if call.name != RUN_CODE:
-            return self.registry.get(call.name)
-        return self.run_code if call.is_direct and self.registry.mode != "native" else None
+    def _find(self, name: str, *, is_direct: bool) -> Tool | None:
+        if name != RUN_CODE:
+            return self.registry.get(name)
+        return self.run_code if is_direct and self.registry.mode != "native" else None
 
     def _require(self, call: Call) -> Tool:
-        tool = self._find(call)
+        tool = self._find(call.name, is_direct=call.is_direct)
         if tool is None and call.name == RUN_CODE:
             where = "inside a program" if not call.is_direct else "here: the mode is 'native'"
             raise UnknownToolError(f"{RUN_CODE} cannot be called {where}")

@@ -47,7 +47,7 @@ class ReadValue(TypedDict):
 
 
 def read_tool(workspace: Workspace) -> Tool:
-    @tool(render=_render, presentation_meta=_meta, parallel=True)
+    @tool(render=_render, presentation_meta=_meta, parallel=True, read_only=True)
     def read(file_path: FilePath, offset: Offset = 1, limit: Limit = 2000) -> ReadValue:
         """Read lines of a UTF-8 text file, 2,000 from its beginning unless told otherwise.
 

@@ -59,7 +59,7 @@ class GrepValue(TypedDict):
 
 
 def glob_tool(workspace: Workspace) -> Tool:
-    @tool(render=_render_paths, presentation_meta=_paths_meta, parallel=True)
+    @tool(render=_render_paths, presentation_meta=_paths_meta, parallel=True, read_only=True)
     def glob(pattern: GlobPattern, path: Where | None = None, include_ignored: bool = False) -> GlobValue:
         """Find files by name, the last changed first; in the value all of them, relative to the workspace.
 
@@ -85,7 +85,7 @@ def glob_tool(workspace: Workspace) -> Tool:
 
 
 def grep_tool(workspace: Workspace) -> Tool:
-    @tool(render=_render_matches, presentation_meta=_matches_meta, parallel=True)
+    @tool(render=_render_matches, presentation_meta=_matches_meta, parallel=True, read_only=True)
     def grep(
         pattern: LinePattern,
         path: Where | None = None,

@@ -1,0 +1,74 @@
+"""The toolkits that `codemode run --toolkit NAME` knows, and how each is set up for a command.
+
+One more toolkit is one more function here and one more line in `TOOLKITS`. What a toolkit needs beside the
+workspace (a key, an address) it takes from the environment, and says so when it is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from codemode.cli.approve import Terminal
+from codemode.cli.ask import TerminalAsker
+from codemode.session import Session
+from codemode.toolkits import Asker, PlanMode, questions, todo
+from codemode.tools.definition import Tool
+from codemode.tools.hooks import Hooks
+from codemode.tools.registry import Registry
+
+__all__ = ["TOOLKITS", "Kit", "Setting"]
+
+
+class Setting(Struct, frozen=True):
+    """What a command gives to each toolkit."""
+
+    workspace: Path
+    registry: Registry
+    terminal: Terminal | None
+
+    @property
+    def asker(self) -> Asker | None:
+        return None if self.terminal is None else TerminalAsker(self.terminal)
+
+
+class Kit(Struct, frozen=True):
+    """What a toolkit gives to the command. `begin` is called once, before the program, with the session."""
+
+    tools: Sequence[Tool]
+    hooks: Hooks = Hooks()
+    begin: Callable[[Session], None] | None = None
+
+
+Opener: TypeAlias = Callable[[Setting], AbstractAsyncContextManager[Kit]]
+"""Sets a toolkit up for as long as the command runs. Raises `ToolDefinitionError` when it cannot."""
+
+
+@asynccontextmanager
+async def _todo(setting: Setting) -> AsyncIterator[Kit]:
+    yield Kit(todo())
+
+
+@asynccontextmanager
+async def _questions(setting: Setting) -> AsyncIterator[Kit]:
+    yield Kit(questions(setting.asker))
+
+
+@asynccontextmanager
+async def _plan(setting: Setting) -> AsyncIterator[Kit]:
+    mode = PlanMode(setting.asker)
+    yield Kit(mode.tools, mode.hooks, mode.enter)
+
+
+TOOLKITS: Mapping[str, Opener] = MappingProxyType(
+    {
+        "plan": _plan,
+        "questions": _questions,
+        "todo": _todo,
+    }
+)

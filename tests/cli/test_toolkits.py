@@ -1,0 +1,142 @@
+"""`codemode run --toolkit NAME`, as a shell sees it, and questions on a terminal."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+
+
+def run(place, source, *options, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "codemode", "run", "-", "--json", *options],
+        cwd=place,
+        input=textwrap.dedent(source),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(PROJECT), **environment},
+        check=False,
+        start_new_session=True,  # no terminal to ask on
+    )
+
+
+def result(done):
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)["result"]
+
+
+def on_a_terminal(place, source, *answers, options=()):
+    """Run a program on a pseudo-terminal; type a line at each prompt; return everything that was shown."""
+    path = place / "program.py"
+    path.write_text(textwrap.dedent(source))
+    child, leader = pty.fork()
+    if child == 0:
+        os.chdir(place)
+        os.environ.update(PYTHONPATH=str(PROJECT), NO_COLOR="1")
+        os.execv(sys.executable, [sys.executable, "-m", "codemode", "run", str(path), *options])
+    shown, waiting = "", list(answers)
+    try:
+        while piece := os.read(leader, 4096):
+            shown += piece.decode()
+            if waiting and shown.endswith((": ", "? ")):
+                os.write(leader, waiting.pop(0).encode())
+    except OSError:
+        pass
+    os.waitpid(child, 0)
+    os.close(leader)
+    return shown.replace("\r\n", "\n")
+
+
+def test_a_toolkit_adds_its_tools_and_its_events(tmp_path):
+    source = "return tools.todo_write([{'content': 'a', 'status': 'pending'}])['counts']"
+    done = run(tmp_path, source, "--toolkit", "todo", "--toolkit", "todo", "--session", "calls.db")
+    assert result(done) == {"pending": 1, "inProgress": 0, "completed": 0}
+    lines = subprocess.run(
+        [sys.executable, "-m", "codemode", "log", "export", "calls.db"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        check=True,
+    ).stdout
+    assert '"type":"todo/write"' in lines.replace(": ", ":").replace(", ", ",")
+
+
+def test_a_toolkit_that_there_is_none_of_is_wrong_usage(tmp_path):
+    done = run(tmp_path, "return 1", "--toolkit", "nonsense")
+    assert done.returncode == 2
+    assert "todo" in done.stderr
+    done = run(tmp_path, "return 1", "--toolkit", "todo", "--allow", "nonsense")
+    assert done.returncode == 2
+    assert (
+        done.stderr
+        == "codemode: --allow nonsense: there is no such tool; there are: glob, grep, read, todo_write\n"
+    )
+
+
+def test_without_a_terminal_nobody_is_there_to_be_asked(tmp_path):
+    source = """
+    try:
+        tools.ask_user_question([{"id": "a", "question": "b"}])
+    except ToolCallError as error:
+        return error.code
+    """
+    assert result(run(tmp_path, source, "--toolkit", "questions")) == "NO_PROVIDER"
+
+
+ASK = """
+answers = tools.ask_user_question([
+    {"id": "colour", "question": "Which\\x1b[31m colour?", "header": "Paint",
+     "options": [{"label": "red", "description": "warm"}, {"label": "blue"}]},
+    {"id": "sizes", "question": "Which sizes?", "options": [{"label": "S"}, {"label": "L"}], "multi_select": True},
+    {"id": "name", "question": "What name?"},
+])
+print(answers)
+"""
+
+
+def test_on_a_terminal_questions_are_asked_one_after_the_other(tmp_path):
+    shown = on_a_terminal(
+        tmp_path, ASK, "3\n", "1 2\n", "2\n", "1,2\n", "\n", "7\n", options=["--toolkit", "questions"]
+    )
+    assert "Paint\nWhich\\x1b[31m colour?\n  1. red - warm\n  2. blue\n" in shown
+    assert "There are options 1 to 2." in shown
+    assert "Choose one." in shown
+    assert (
+        "{'answers': [{'id': 'colour', 'selected': ['blue']}, {'id': 'sizes', 'selected': ['S', 'L']}, "
+        "{'id': 'name', 'selected': [], 'custom': '7'}]}"
+    ) in shown
+
+
+def test_the_end_of_input_means_that_there_is_no_answer(tmp_path):
+    shown = on_a_terminal(tmp_path, ASK, "green\n", "\x04", options=["--toolkit", "questions"])
+    assert "ToolCallError: the user did not answer" in shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"), [("1\n", "created new.txt"), ("2\n", "keep planning"), ("no\n", "no")]
+)
+def test_a_program_plans_first_and_changes_files_only_when_the_plan_is_approved(tmp_path, typed, says):
+    source = """
+    try:
+        tools.write("new.txt", "x")
+    except ToolCallError as error:
+        print(error.code)
+    try:
+        tools.exit_plan_mode("# Write a file")
+        print("created", tools.write("new.txt", "x")["path"])
+    except ToolCallError as error:
+        print(error.code, error.message)
+    """
+    shown = on_a_terminal(tmp_path, source, typed, options=["--toolkit", "plan", "--write"])
+    assert "DENIED\n" in shown
+    assert "# Write a file\n  1. Approve - carry it out\n" in shown
+    assert says in shown
+    assert (tmp_path / "new.txt").exists() is (typed == "1\n")
