@@ -8,7 +8,14 @@
     ├── UnknownToolError       no tool of that name                            UNKNOWN_TOOL
     ├── RunError               a program did not end well; has the kind and the logs   RUN_FAILED
     ├── SandboxUnavailable     no guest can be started on this machine
-    └── SessionError           a session file cannot be read or written
+    ├── SessionError           a session file cannot be read or written
+    └── ConversationError      a conversation cannot go on as it is
+        ├── PairingError           calls and results do not belong together   UNPAIRED_CALLS
+        ├── IncompleteStateError   something required is missing              INCOMPLETE_STATE
+        ├── AlteredTurnError       a turn is not what was received            ALTERED_TURN
+        ├── StreamError            an answer did not arrive whole             STREAM_FAILED
+        ├── TruncatedTurnError     an answer was cut inside a call            TRUNCATED_TURN
+        └── ProviderError          a provider refused, or cannot be reached   PROVIDER_FAILED
 
 (`values.InvalidValue`, a ValueError, says that something is not JSON.)
 """
@@ -20,14 +27,21 @@ from collections.abc import Sequence
 from codemode.control import Layer
 
 __all__ = [
+    "AlteredTurnError",
     "CodeModeError",
+    "ConversationError",
+    "IncompleteStateError",
+    "PairingError",
+    "ProviderError",
     "RunError",
     "SandboxUnavailable",
     "SessionError",
+    "StreamError",
     "ToolArgumentsError",
     "ToolDefinitionError",
     "ToolError",
     "ToolOutputError",
+    "TruncatedTurnError",
     "UnknownToolError",
 ]
 
@@ -107,3 +121,73 @@ class SessionError(CodeModeError):
     """A session cannot be opened, read or written."""
 
     code = "SESSION_ERROR"
+
+
+class ConversationError(CodeModeError):
+    """A conversation with a model cannot go on as it is; the message says where and why."""
+
+    code = "CONVERSATION_ERROR"
+
+
+class PairingError(ConversationError):
+    """Calls and their results do not belong together. `violations` has one text for each, with ids and turns."""
+
+    code = "UNPAIRED_CALLS"
+
+    def __init__(self, violations: Sequence[str]) -> None:
+        super().__init__("; ".join(violations))
+        self.violations = tuple(violations)
+
+
+class IncompleteStateError(ConversationError):
+    """Something is missing without which a conversation cannot go on; `missing` says what, each with its place.
+
+    It is never made up: neither from what was displayed, nor as new ids or ciphertext.
+    """
+
+    code = "INCOMPLETE_STATE"
+
+    def __init__(self, missing: Sequence[str]) -> None:
+        super().__init__(f"incomplete state, missing: {', '.join(missing)}")
+        self.missing = tuple(missing)
+
+
+class AlteredTurnError(ConversationError):
+    """A turn of the model is not what was received; it may not be edited, shortened or left out in part."""
+
+    code = "ALTERED_TURN"
+
+
+class StreamError(ConversationError):
+    """An answer did not arrive whole; nothing of it counts. `retryable`: the same request may be sent again."""
+
+    code = "STREAM_FAILED"
+
+    def __init__(self, message: str, *, retryable: bool = True) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class TruncatedTurnError(ConversationError):
+    """An answer ended at its bound of tokens inside a call or thinking, so it cannot go back; nothing counts."""
+
+    code = "TRUNCATED_TURN"
+
+
+class ProviderError(ConversationError):
+    """A provider refused a request or cannot be reached. `retry_after` is in seconds, if it said so."""
+
+    code = "PROVIDER_FAILED"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.status = status

@@ -1,0 +1,91 @@
+"""The wire format of the Anthropic Messages API: pieces of an answer as results, a request as its body. Pure.
+
+Field names and types are those of the API's reference (Messages) and the types of its Python SDK;
+how an answer streams is in `anthropic_stream`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from codemode.conversation import results as r
+from codemode.conversation.requests import Request
+from codemode.conversation.results import ContentResult
+from codemode.conversation.turns import Stop
+from codemode.values import JSON, thaw
+
+__all__ = ["NAME", "convert", "request_body", "stop_of"]
+
+NAME = "anthropic"
+
+_RESULTS: Mapping[str, type[ContentResult]] = MappingProxyType(
+    {
+        "text": r.TextResult,
+        "thinking": r.ThinkingResult,
+        "redacted_thinking": r.RedactedThinkingResult,
+        "tool_use": r.ToolCallResult,
+        "server_tool_use": r.ServerToolCallResult,
+        "web_search_tool_result": r.WebSearchResult,
+        "web_fetch_tool_result": r.WebFetchResult,
+        "code_execution_tool_result": r.CodeExecutionResult,
+        "bash_code_execution_tool_result": r.CodeExecutionResult,
+        "text_editor_code_execution_tool_result": r.CodeExecutionResult,
+        "tool_search_tool_result": r.ToolSearchResult,
+        "mcp_tool_use": r.McpCallResult,
+        "mcp_tool_result": r.McpCallResult,
+        "container_upload": r.ContainerUploadResult,
+    }
+)
+
+_CODE_TOOLS = frozenset({"code_execution", "bash_code_execution", "text_editor_code_execution"})
+
+_STOPS: Mapping[str, Stop] = MappingProxyType(
+    {
+        "end_turn": "end",
+        "stop_sequence": "end",
+        "tool_use": "tool-calls",
+        "max_tokens": "max-tokens",
+        "model_context_window_exceeded": "context-full",
+        "pause_turn": "pause",
+        "refusal": "refusal",
+    }
+)
+
+
+def convert(wire: dict[str, JSON]) -> ContentResult:
+    """Return what a content block (frozen, complete) is; one of a type unknown here is an `OtherResult`."""
+    kind = wire.get("type")
+    if kind == "server_tool_use" and wire.get("name") in _CODE_TOOLS:
+        return r.ExecutableCodeResult(wire)
+    return _RESULTS.get(kind if isinstance(kind, str) else "", r.OtherResult)(wire)
+
+
+def stop_of(reason: JSON) -> Stop:
+    """Return a `stop_reason` in the words that providers share; an unknown one is `other`."""
+    return _STOPS.get(reason, "other") if isinstance(reason, str) else "other"
+
+
+def request_body(request: Request) -> dict[str, JSON]:
+    """Return a request as the API takes it; the turns of the model are the very objects that it sent."""
+    body: dict[str, JSON] = {
+        "model": request.model,
+        "max_tokens": request.max_tokens,
+        "messages": [
+            {"role": turn.role, "content": [thaw(block.wire) for block in turn.content]}
+            for turn in request.turns
+        ],
+    }
+    if request.system:
+        body["system"] = request.system
+    if request.tools:
+        body["tools"] = [
+            {
+                "name": each["name"],
+                "description": each["description"],
+                "input_schema": thaw(each["parameters"]),
+            }
+            for each in request.tools
+        ]
+    body.update(thaw(request.options))
+    return body
