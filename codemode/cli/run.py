@@ -70,7 +70,7 @@ async def _open_toolkit(name: str, setting: Setting, stack: AsyncExitStack) -> K
         kit = await stack.enter_async_context(TOOLKITS[name](setting))
         for each in kit.tools:
             setting.registry.register(each)
-    except ToolDefinitionError as error:
+    except (ToolDefinitionError, ImportError) as error:
         raise UsageError(f"--toolkit {name}: {error}") from None
     setting.registry.add_hooks(kit.hooks)
     return kit

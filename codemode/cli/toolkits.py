@@ -6,6 +6,7 @@ workspace (a key, an address) it takes from the environment, and says so when it
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from msgspec import Struct
 
 from codemode.cli.approve import Terminal
 from codemode.cli.ask import TerminalAsker
+from codemode.errors import ToolDefinitionError
 from codemode.session import Session
 from codemode.toolkits import Asker, PlanMode, questions, todo
 from codemode.tools.definition import Tool
@@ -46,7 +48,8 @@ class Kit(Struct, frozen=True):
 
 
 Opener: TypeAlias = Callable[[Setting], AbstractAsyncContextManager[Kit]]
-"""Sets a toolkit up for as long as the command runs. Raises `ToolDefinitionError` when it cannot."""
+"""Sets a toolkit up for as long as the command runs. Raises `ToolDefinitionError` when it cannot, `ImportError` when
+what it needs is not installed."""
 
 
 @asynccontextmanager
@@ -65,10 +68,26 @@ async def _plan(setting: Setting) -> AsyncIterator[Kit]:
     yield Kit(mode.tools, mode.hooks, mode.enter)
 
 
+@asynccontextmanager
+async def _web(setting: Setting) -> AsyncIterator[Kit]:
+    from codemode.toolkits.web import Brave, SearchProvider, SearXNG, Tavily, web
+
+    providers: dict[str, Callable[[str], SearchProvider]] = {
+        "SEARXNG_URL": SearXNG,
+        "BRAVE_API_KEY": Brave,
+        "TAVILY_API_KEY": Tavily,
+    }
+    given = [name for name in providers if os.environ.get(name)]
+    if len(given) > 1:
+        raise ToolDefinitionError(f"{' and '.join(given)} are set; set the one of them that is to search")
+    yield Kit(web(providers[given[0]](os.environ[given[0]]) if given else None))
+
+
 TOOLKITS: Mapping[str, Opener] = MappingProxyType(
     {
         "plan": _plan,
         "questions": _questions,
         "todo": _todo,
+        "web": _web,
     }
 )

@@ -81,6 +81,35 @@ def test_a_toolkit_that_there_is_none_of_is_wrong_usage(tmp_path):
     )
 
 
+def test_the_web_toolkit_searches_with_the_provider_that_the_environment_names(tmp_path):
+    source = "return sorted(name for name in dir(tools) if name.startswith('web'))"
+    assert result(run(tmp_path, source, "--toolkit", "web")) == ["web_fetch"]
+    found = result(run(tmp_path, source, "--toolkit", "web", BRAVE_API_KEY="key"))
+    assert found == ["web_fetch", "web_search"]
+    done = run(tmp_path, source, "--toolkit", "web", BRAVE_API_KEY="key", SEARXNG_URL="http://localhost")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "codemode: --toolkit web: SEARXNG_URL and BRAVE_API_KEY are set; set the one of them that is to search\n",
+    )
+
+
+def test_an_extra_that_is_not_installed_is_named(tmp_path):
+    (tmp_path / "httpcore.py").write_text("raise ImportError('not here', name='httpcore')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "codemode", "run", "-", "--toolkit", "web"],
+        cwd=tmp_path,
+        input="return 1",
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{PROJECT}"},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "codemode: --toolkit web: the web toolkit needs httpcore; install it with: pip install 'codemode[web]'\n",
+    )
+
+
 def test_without_a_terminal_nobody_is_there_to_be_asked(tmp_path):
     source = """
     try:
