@@ -21,12 +21,14 @@ import msgspec
 
 from codemode import control
 from codemode.control import Layer
+from codemode.guest import pages
 from codemode.guest.confine import (
     DESCRIPTOR,
     FILTER,
     LIMITS,
     Cage,
     Unconfined,
+    Way,
     capabilities,
     enter,
     kernel,
@@ -161,9 +163,10 @@ def _trial(cage: Cage, language: _Language) -> list[Layer]:
     Raises RuntimeError with the guest's own words if it is confined but cannot be made ready.
     """
     ours, theirs = socket.socketpair()
-    pid = os.fork()
+    way = cage.prepare(theirs.fileno(), _TRIAL_MEMORY, _TRIAL_SECONDS)
+    pid = pages.fork()
     if pid == 0:
-        _try_everything(cage, theirs.fileno(), language)
+        _try_everything(way, theirs.fileno(), language)
     theirs.close()
     said = b""
     while chunk := ours.recv(65536):
@@ -202,11 +205,11 @@ class _Trial(msgspec.Struct):
     failure: str = ""
 
 
-def _try_everything(cage: Cage, channel: int, language: _Language) -> NoReturn:
+def _try_everything(way: Way, channel: int, language: _Language) -> NoReturn:
     """The trial guest: say on the channel what holds, then make a call that must kill."""
     seen = _Trial()
     try:
-        enter(cage, channel, _TRIAL_MEMORY, _TRIAL_SECONDS)
+        enter(way)
         seen.one_descriptor = all(_is_closed(number) for number in range(256) if number != CHANNEL)
         try:
             bytearray(2 * _TRIAL_MEMORY)
@@ -241,9 +244,17 @@ def _described(error: BaseException) -> str:
 
 
 def _is_closed(descriptor: int) -> bool:
+    return _polled(descriptor, 0) & select.POLLNVAL != 0
+
+
+def _is_readable(descriptor: int) -> bool:
+    return _polled(descriptor, select.POLLIN) & select.POLLIN != 0
+
+
+def _polled(descriptor: int, events: int) -> int:
     poll = select.poll()
-    poll.register(descriptor, 0)
-    return any(events & select.POLLNVAL for _, events in poll.poll(0))
+    poll.register(descriptor, events)
+    return sum(seen for _, seen in poll.poll(0))
 
 
 # ---------------------------------------------------------------------------------------- serving
@@ -288,9 +299,10 @@ class _Forks:
 
     def _spawn(self, message: control.Spawn, channel: int) -> None:
         try:
-            pid = os.fork()
+            way = self._cage.prepare(channel, message.memory_bytes, message.cpu_seconds)
+            pid = pages.fork()
             if pid == 0:
-                self._be_guest(message, channel)
+                self._be_guest(way)
         except OSError as error:
             self._refuse(message, error.strerror or str(error))
             return
@@ -313,12 +325,13 @@ class _Forks:
     def _refuse(self, message: control.Spawn, reason: str) -> None:
         self._channel.send(control.pack(control.Refused(message.id, reason)))
 
-    def _be_guest(self, message: control.Spawn, channel: int) -> NoReturn:
+    def _be_guest(self, way: Way) -> NoReturn:
         code = _NOT_CONFINED
         try:
-            enter(self._cage, channel, message.memory_bytes, message.cpu_seconds)
+            enter(way)
             code = _FAILED
-            self._language.warm_up()
+            if not _is_readable(CHANNEL):  # else its program is there already, and is all the warmth it needs
+                self._language.warm_up()
             self._language.serve(CHANNEL)
             code = 0
         except MemoryError:

@@ -7,6 +7,7 @@ of the program's that is still called is the `__str__` of the exception that end
 
 from __future__ import annotations
 
+import mmap
 import sys
 import types
 from typing import Any, Final
@@ -14,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from codemode import values, wire
-from codemode.guest.language.builtins import guest_builtins
+from codemode.guest.language.builtins import forget_run, guest_builtins
 from codemode.guest.language.compiler import Refused, Unparsable, compile_program
 from codemode.guest.language.frozen import guard_class_methods, protect_classes
 from codemode.guest.library import expressions, imports, streams
@@ -27,6 +28,7 @@ from codemode.guest.running.weight import is_heavier
 __all__ = ["prepare", "serve", "warm_up"]
 
 _RESERVE_BYTES: Final = 2 * 1024 * 1024
+_REHEARSALS: Final = 9  # CPython specialises a function's code when it runs for the eighth time
 _OUT_OF_MEMORY: Final = wire.pack(
     wire.Failed(
         "memory-limit",
@@ -35,7 +37,15 @@ _OUT_OF_MEMORY: Final = wire.pack(
     )
 )
 
-_WARM_UP = """
+_SMALL: Final = """
+rows = tools.echo(value=1)
+for row in rows:
+    print(f"{row}")
+return {"rows": len(rows)}
+"""
+"""What each guest rehearses: the way of nearly every program, and not a page more, for each costs 4 KiB and a copy."""
+
+_BROAD: Final = """
 import json
 class Pair:
     def __init__(self, left, right=0):
@@ -57,6 +67,7 @@ except (ValueError, ToolCallError) as error:
     text = str(error)
 return json.loads(json.dumps(gather(rows)))
 """
+"""What the zygote rehearses: more of the language, so that its caches are filled and its code specialised."""
 
 
 def prepare() -> None:
@@ -68,15 +79,21 @@ def prepare() -> None:
     guard_class_methods()
     protect_classes()
     sys.unraisablehook = _ignore
-    warm_up()
+    for _ in range(_REHEARSALS):
+        _rehearse(_BROAD)
+        warm_up()
 
 
 def warm_up() -> None:
     """Run a small program from end to end, so that the pages it touches are this process's own already."""
+    _rehearse(_SMALL)
+
+
+def _rehearse(source: str) -> None:
     tool = wire.ToolName("echo", ("value",), False, "echo(value)")
     _serve(
         _Rehearsal(
-            wire.Program(_WARM_UP, (tool,), wire.GuestLimits(1 << 16, 1 << 16, 1 << 12)),
+            wire.Program(source, (tool,), wire.GuestLimits(1 << 16, 1 << 16, 1 << 12)),
             wire.Value(1, msgspec.Raw(wire.encode_value([1, {"a": "b"}]))),
         )
     )
@@ -118,17 +135,20 @@ def _serve(channel: Channel) -> None:
             _run(this)
         finally:
             run.end()
+            forget_run()
             sys.stdout, sys.stderr = streams_before
     except (Disconnected, wire.WireError, msgspec.MsgspecError):
         return
 
 
 def _run(this: run.Run) -> None:
-    reserve = bytes(_RESERVE_BYTES)  # address space only: its pages are never touched
+    reserve = mmap.mmap(
+        -1, _RESERVE_BYTES, flags=mmap.MAP_PRIVATE
+    )  # address space only: its pages are never touched
     try:
         frame = _end_of(this)
     except MemoryError:
-        del reserve
+        reserve.close()
         this.globals.clear()
         this.channel.send_packed(_OUT_OF_MEMORY)
         return

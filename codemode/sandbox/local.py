@@ -18,7 +18,7 @@ from codemode.errors import SandboxUnavailable
 from codemode.sandbox import bulk, ending
 from codemode.sandbox.conversation import Conversation
 from codemode.sandbox.ending import Ending
-from codemode.sandbox.guest import Guest, Pair
+from codemode.sandbox.guest import Guest, Pair, Used
 from codemode.sandbox.interface import RunHandler
 from codemode.sandbox.limits import Limits
 from codemode.sandbox.outcome import RunOutcome, RunUsage
@@ -40,6 +40,9 @@ another one, once."""
 
 _MOST = 1 << 62
 """A larger limit than this is none, and would not fit on the wire."""
+
+_MOST_DYING = 16
+"""Guests that may be dead and not yet reaped; a large one takes the kernel some milliseconds to take down."""
 
 _REAP_SECONDS = 10.0
 """How long a killed guest may take to be reaped; then its zygote counts as broken and ends."""
@@ -70,6 +73,7 @@ class LocalSandbox:
         self._pool: Pool | None = None
         self._decoders = trio.CapacityLimiter(1)
         self._oom = _OutOfMemoryWatch()
+        self._dying: deque[tuple[float, Guest]] = deque()
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -112,7 +116,8 @@ class LocalSandbox:
     ) -> RunOutcome:
         """Run one program in a fresh guest; see `sandbox.Sandbox.run`.
 
-        When it returns or raises, the guest is dead and reaped and its descriptors are closed.
+        When it returns or raises, the guest is dead and its descriptors are closed. One that said how its program
+        ended is reaped a moment later, off the caller's path; with too many of them, `run` waits.
         """
         limits = self._limits if limits is None else limits
         refusal = _refuse(source, limits)
@@ -142,6 +147,8 @@ class LocalSandbox:
         conversation = Conversation(tools, limits, handler, outbox.send, relieved=room.unpark_all)
         outbox.overflowed = lambda: conversation.stop(ending.protocol("it does not read its answers"))
         started = trio.current_time()
+        before = guest.used()
+        used: Used | None = None
         try:
             outbox.send(program)
             if pool.is_empty(pair):
@@ -152,10 +159,14 @@ class LocalSandbox:
                 conversation.stop(ending.out_of_wall(limits))
                 guest.kill()
                 await _hear_out(guest, conversation)
+            used = guest.used() if conversation.over else None
         finally:
-            await self._bury(guest, zygote)
-            pool.refill(pair)  # now, not earlier: the fork would compete with the run and with its reaping
-        usage = _usage(guest, zygote, trio.current_time() - started, conversation.calls)
+            if used is None:
+                await self._bury(guest, zygote)
+            else:
+                await self._leave(guest, zygote)
+            pool.refill(pair)  # now, not earlier: the fork would compete with the run
+        usage = _usage(before, used or _used_to_the_end(guest), zygote, started, conversation.calls)
         if not conversation.over:
             if (
                 not (conversation.frames or last)
@@ -225,6 +236,17 @@ class LocalSandbox:
             await zygote.end()
         guest.close()
 
+    async def _leave(self, guest: Guest, zygote: Zygote) -> None:
+        """Kill a guest and give back its descriptors; the zygote reaps it. Waits only for those left long ago."""
+        guest.kill()
+        guest.close()
+        now = trio.current_time()
+        self._dying.append((now, guest))
+        while self._dying and self._dying[0][1].gone.is_set():
+            self._dying.popleft()
+        if self._dying and (len(self._dying) > _MOST_DYING or now - self._dying[0][0] > _REAP_SECONDS):
+            await self._bury(self._dying.popleft()[1], zygote)
+
     # ------------------------------------------------------------------------------------ the zygote
 
     async def _ready(self) -> tuple[Zygote, Pool, trio.Nursery]:
@@ -278,16 +300,23 @@ def _pair(limits: Limits) -> Pair:
     return min(limits.memory_bytes, _MOST), limits.cpu_seconds
 
 
-def _usage(guest: Guest, zygote: Zygote, seconds: float, calls: int) -> RunUsage:
-    ended = guest.ended
-    if ended is None:
+def _usage(before: Used | None, used: Used | None, zygote: Zygote, started: float, calls: int) -> RunUsage:
+    seconds = trio.current_time() - started
+    if used is None:
         return RunUsage(wall_seconds=seconds, calls=calls)
+    # Of a guest that was not there yet, only its zygote's size is known, which is a few megabytes more.
+    idle = zygote.resident_bytes if before is None else before.max_resident_bytes
     return RunUsage(
         wall_seconds=seconds,
-        cpu_seconds=ended.cpu_seconds,
-        max_memory_bytes=max(0, ended.max_resident_bytes - zygote.resident_bytes),
+        cpu_seconds=max(0.0, used.cpu_seconds - (before.cpu_seconds if before is not None else 0.0)),
+        max_memory_bytes=max(0, used.max_resident_bytes - idle),
         calls=calls,
     )
+
+
+def _used_to_the_end(guest: Guest) -> Used | None:
+    ended = guest.ended
+    return None if ended is None else Used(ended.cpu_seconds, ended.max_resident_bytes)
 
 
 def _was_killed(guest: Guest) -> bool:

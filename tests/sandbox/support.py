@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def descriptors() -> list[str]:
     found = []
     for name in os.listdir("/proc/self/fd"):
         try:
-            found.append(os.readlink(f"/proc/self/fd/{name}").split(":")[0])
+            found.append(re.sub(r":.*|\d+", "", os.readlink(f"/proc/self/fd/{name}")))
         except OSError:
             continue  # the listing's own
     return sorted(found)

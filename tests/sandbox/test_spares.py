@@ -45,9 +45,9 @@ async def test_spares_are_made_for_the_usual_limits_and_for_others_that_come_aga
         other = Limits(cpu_seconds=5.0)
         other_pair = other.memory_bytes, 5.0
         await sandbox.run("done()", (), Recorder(), other)
-        assert waiting(sandbox) == {usual_pair: 2}
+        assert await eventually(lambda: waiting(sandbox) == {usual_pair: 2})
         await sandbox.run("done()", (), Recorder(), other)
-        assert waiting(sandbox) == {usual_pair: 2, other_pair: 1}
+        assert await eventually(lambda: waiting(sandbox) == {usual_pair: 2, other_pair: 1})
         for seconds in range(10, 30):  # many others, twice each: only the last few keep a spare
             for _ in range(2):
                 await sandbox.run("done()", (), Recorder(), Limits(cpu_seconds=float(seconds)))

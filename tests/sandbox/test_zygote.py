@@ -108,15 +108,18 @@ async def test_a_host_without_descriptors_is_told_and_goes_on_when_it_has_some(
 async def test_a_machine_without_processes_is_said_and_used_again_when_it_has_some(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first = (
-        "import os\nfork, count = os.fork, 0\n"
+    failing = (
+        "from codemode.guest import pages\nfork, count = pages.fork, 0\n"
         "def fails_for_a_while():\n"
         "    global count\n    count += 1\n"
-        "    if 2 < count < 6: raise BlockingIOError(11, 'Resource temporarily unavailable')\n"
+        "    if 1 < count < 5: raise BlockingIOError(11, 'Resource temporarily unavailable')\n"
         "    return fork()\n"
-        "os.fork = fails_for_a_while\n"
+        "pages.fork = fails_for_a_while\n"
     )
-    monkeypatch.setattr(zygote, "BOOTSTRAP", first + WITHOUT_LANGUAGE_WALL + zygote.BOOTSTRAP)
+    last = "from codemode.guest.zygote import main\n"
+    assert last in zygote.BOOTSTRAP
+    bootstrap = zygote.BOOTSTRAP.replace(last, failing + last)
+    monkeypatch.setattr(zygote, "BOOTSTRAP", WITHOUT_LANGUAGE_WALL + bootstrap)
     async with LocalSandbox(spares=0) as sandbox:
         for _ in range(3):
             with pytest.raises(SandboxUnavailable) as caught:

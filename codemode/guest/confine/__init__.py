@@ -14,6 +14,6 @@ The zygote puts on what a fork inherits, once (`namespaces`, `capabilities`, `la
 reported and done without, except for what `enter` does: without that there is no guest.
 """
 
-from codemode.guest.confine.enter import DESCRIPTOR, FILTER, LIMITS, Cage, Unconfined, enter
+from codemode.guest.confine.enter import DESCRIPTOR, FILTER, LIMITS, Cage, Unconfined, Way, enter
 
-__all__ = ["DESCRIPTOR", "FILTER", "LIMITS", "Cage", "Unconfined", "enter"]
+__all__ = ["DESCRIPTOR", "FILTER", "LIMITS", "Cage", "Unconfined", "Way", "enter"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-from typing import Final
+from typing import Final, NamedTuple
 
-__all__ = ["MACHINE", "NUMBERS", "call", "mount", "prctl", "syscall", "umount", "unshare"]
+__all__ = ["MACHINE", "NUMBERS", "Prepared", "call", "mount", "prctl", "syscall", "umount", "unshare"]
 
 MACHINE: Final = platform.machine()
 
@@ -23,6 +23,11 @@ _NUMBERS: Final[dict[str, dict[str, int]]] = {
         "pivot_root": 155,
         "seccomp": 317,
         "close_range": 436,
+        "dup3": 292,
+        "prctl": 157,
+        "prlimit64": 302,
+        "setitimer": 38,
+        "setpriority": 141,
         "landlock_create_ruleset": 444,
         "landlock_restrict_self": 446,
     },
@@ -32,6 +37,11 @@ _NUMBERS: Final[dict[str, dict[str, int]]] = {
         "pivot_root": 41,
         "seccomp": 277,
         "close_range": 436,
+        "dup3": 24,
+        "prctl": 167,
+        "prlimit64": 261,
+        "setitimer": 103,
+        "setpriority": 140,
         "landlock_create_ruleset": 444,
         "landlock_restrict_self": 446,
     },
@@ -41,6 +51,9 @@ NUMBERS: Final = _NUMBERS.get(MACHINE, {})
 """Empty on a machine that this wall does not know."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_plain = ctypes.CDLL(None, use_errno=True).syscall
+_plain.argtypes = [ctypes.c_long] * 6
+_plain.restype = ctypes.c_long
 _syscall = _libc.syscall
 _syscall.restype = ctypes.c_long
 _prctl = _libc.prctl
@@ -71,6 +84,30 @@ def syscall(number: int, *arguments: object) -> int:
 def call(name: str, *arguments: object) -> int:
     """As `syscall`, by a name of `NUMBERS`."""
     return syscall(NUMBERS[name], *arguments)
+
+
+class Prepared(NamedTuple):
+    """A system call with its arguments, all put down before a fork, so that a child that makes it has nothing to
+    look up, to convert or to allocate: what a child touches, it must copy.
+
+    An argument is a number, or what lies in memory: then it is passed as its address, and kept as long as this.
+    """
+
+    number: int
+    arguments: tuple[int, ...]
+    kept: tuple[ctypes.Structure | ctypes.Array[ctypes.c_char], ...]
+
+    @classmethod
+    def of(cls, name: str, *arguments: int | ctypes.Structure | ctypes.Array[ctypes.c_char]) -> Prepared:
+        """Prepare a call by a name of `NUMBERS`, with at most five arguments."""
+        numbers = [part if isinstance(part, int) else ctypes.addressof(part) for part in arguments]
+        kept = tuple(part for part in arguments if not isinstance(part, int))
+        return cls(NUMBERS[name], (*numbers, *[0] * (5 - len(numbers))), kept)
+
+    def make(self) -> None:
+        """Make the call. Raises OSError."""
+        if _plain(self.number, *self.arguments) < 0:
+            raise _failed()
 
 
 def unshare(flags: int) -> None:

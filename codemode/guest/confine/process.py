@@ -8,8 +8,17 @@ import os
 import signal
 
 from codemode.guest.confine import kernel
+from codemode.guest.confine.kernel import Prepared
 
-__all__ = ["close_all_but", "default_signals", "die_with_parent", "forbid_new_privileges", "hide_memory"]
+__all__ = [
+    "closing_all_but",
+    "default_signals",
+    "die_with_parent",
+    "dying_with_parent",
+    "forbid_new_privileges",
+    "hide_memory",
+    "moving_to",
+]
 
 # linux/prctl.h
 _SET_PDEATHSIG = 1
@@ -27,6 +36,11 @@ def die_with_parent() -> None:
     not noticed: the caller compares `os.getppid()` afterwards.
     """
     kernel.prctl(_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def dying_with_parent() -> Prepared:
+    """Prepare what `die_with_parent` does."""
+    return Prepared.of("prctl", _SET_PDEATHSIG, signal.SIGKILL)
 
 
 def hide_memory() -> None:
@@ -51,12 +65,21 @@ def default_signals() -> None:
             signal.signal(number, signal.SIG_DFL)
 
 
-def close_all_but(descriptor: int) -> None:
-    """Close every descriptor but one, whatever this process knows of them. Raises OSError."""
+def moving_to(channel: int, descriptor: int) -> list[Prepared]:
+    """Prepare to give `channel` the number `descriptor`."""
+    return [] if channel == descriptor else [Prepared.of("dup3", channel, descriptor, os.O_CLOEXEC)]
+
+
+def closing_all_but(descriptor: int) -> list[Prepared]:
+    """Prepare to close every descriptor but one, whatever a process knows of them.
+
+    Empty before Linux 5.9, which has no call for that; then `os.closerange` must do it.
+    """
     try:
-        if descriptor > 0:
-            kernel.call("close_range", 0, descriptor - 1, 0)
-        kernel.call("close_range", descriptor + 1, ctypes.c_uint(_LAST_DESCRIPTOR), 0)
-    except OSError:  # before Linux 5.9
-        for low, high in ((0, descriptor), (descriptor + 1, os.sysconf("SC_OPEN_MAX"))):
-            os.closerange(low, high)
+        kernel.call("close_range", ctypes.c_uint(_LAST_DESCRIPTOR), ctypes.c_uint(_LAST_DESCRIPTOR), 0)
+    except OSError:
+        return []
+    return [
+        Prepared.of("close_range", 0, descriptor - 1),
+        Prepared.of("close_range", descriptor + 1, _LAST_DESCRIPTOR),
+    ]

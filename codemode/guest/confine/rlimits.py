@@ -8,13 +8,16 @@ coarser RLIMIT_CPU behind it.
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import resource
 import signal
 from typing import NamedTuple
 
-__all__ = ["WARM_UP_SECONDS", "Size", "allow_descriptors", "limit_always", "limit_guest", "own_size"]
+from codemode.guest.confine.kernel import Prepared
+
+__all__ = ["WARM_UP_SECONDS", "Size", "allow_descriptors", "guest_limits", "limit_always", "own_size"]
 
 WARM_UP_SECONDS = 0.05
 """Processor time that a guest may use before it has a program, on top of the program's own."""
@@ -70,28 +73,45 @@ def allow_descriptors() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def limit_guest(base: Size, memory_bytes: int, cpu_seconds: float) -> None:
-    """Set this guest's own limits. `base` is the size of the zygote that it was forked from.
+def guest_limits(base: Size, memory_bytes: int, cpu_seconds: float) -> list[Prepared]:
+    """Prepare a guest's own limits, to be set by itself. `base` is the size of the zygote that it is forked from.
 
     No further process can be made (for an ordinary user; for root the filter alone says so) and no descriptor
     opened. One descriptor is allowed because poll(2) counts the ones it is given against this limit.
     """
     room = memory_bytes + _SPARE_BYTES
-    _lower(resource.RLIMIT_AS, base.address_space + room, base.address_space + room)
-    _lower(resource.RLIMIT_DATA, base.data + room, base.data + room)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (1, 1))
-    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-    os.nice(_NICENESS)
     seconds = min(cpu_seconds, _LONGEST) + WARM_UP_SECONDS
     backstop = math.ceil(seconds) + 1
-    _lower(resource.RLIMIT_CPU, backstop, backstop + 1)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    timer = _Timer(0, 0, int(seconds), int(seconds % 1 * 1_000_000))
+    return [
+        _lowered(resource.RLIMIT_AS, base.address_space + room, base.address_space + room),
+        _lowered(resource.RLIMIT_DATA, base.data + room, base.data + room),
+        _lowered(resource.RLIMIT_NOFILE, 1, 1),
+        _lowered(resource.RLIMIT_NPROC, 0, 0),
+        _lowered(resource.RLIMIT_CPU, backstop, backstop + 1),
+        Prepared.of("setpriority", os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) + _NICENESS),
+        Prepared.of("setitimer", signal.ITIMER_PROF, timer),
+    ]
+
+
+class _Limit(ctypes.Structure):
+    _fields_ = (("soft", ctypes.c_uint64), ("hard", ctypes.c_uint64))
+
+
+class _Timer(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_long) for name in ("again", "again_micro", "after", "after_micro"))
+
+
+def _lowered(kind: int, soft: int, hard: int) -> Prepared:
+    return Prepared.of("prlimit64", 0, kind, _Limit(*_below_ceiling(kind, soft, hard)))
 
 
 def _lower(kind: int, soft: int, hard: int) -> None:
     """Set a limit, never above the hard one that is already there."""
+    resource.setrlimit(kind, _below_ceiling(kind, soft, hard))
+
+
+def _below_ceiling(kind: int, soft: int, hard: int) -> tuple[int, int]:
     _, ceiling = resource.getrlimit(kind)
-    if ceiling != resource.RLIM_INFINITY:
-        soft, hard = min(soft, ceiling), min(hard, ceiling)
-    top = (1 << 63) - 1
-    resource.setrlimit(kind, (min(soft, top), min(hard, top)))
+    top = (1 << 63) - 1 if ceiling == resource.RLIM_INFINITY else ceiling
+    return min(soft, top), min(hard, top)

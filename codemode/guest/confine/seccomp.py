@@ -69,6 +69,25 @@ class Filter(NamedTuple):
         """Return the program for the process `pid`."""
         return self.head + pid.to_bytes(4, "little") + self.tail
 
+    def prepared(self) -> Door:
+        """Return the call that installs it, but for the process number."""
+        program = self.for_process(_PLACEHOLDER)
+        code = ctypes.create_string_buffer(program, len(program))
+        pid = ctypes.c_uint32.from_buffer(code, len(self.head))
+        return Door(pid, kernel.Prepared.of("seccomp", _SET_MODE_FILTER, 0, _program(code)))
+
+
+class Door(NamedTuple):
+    """A filter that is ready to be installed."""
+
+    pid: ctypes.c_uint32
+    call: kernel.Prepared
+
+    def close(self, pid: int) -> None:
+        """Put the filter on this process, whose number `pid` is, for ever. Raises OSError."""
+        self.pid.value = pid
+        self.call.make()
+
 
 class _Assembler:
     """Writes instructions whose jumps name labels further down."""
@@ -176,10 +195,16 @@ def instructions(machine: str, table: Sequence[Row] = TABLE) -> tuple[Instructio
 
 
 class _Program(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+def _program(code: ctypes.Array[ctypes.c_char]) -> _Program:
+    program = _Program(len(code) // 8, ctypes.addressof(code))
+    program.code = code  # kept as long as the program is
+    return program
 
 
 def install(code: bytes) -> None:
     """Put the filter on this process, for ever. Raises OSError where the kernel refuses."""
-    program = _Program(len(code) // 8, code)
+    program = _program(ctypes.create_string_buffer(code, len(code)))
     kernel.call("seccomp", _SET_MODE_FILTER, 0, ctypes.byref(program))

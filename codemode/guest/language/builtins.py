@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from codemode.guest.language import guards, names, ownership
 from codemode.guest.language.classes import Type, build_class, class_of, is_callable
 
-__all__ = ["UNAVAILABLE", "guest_builtins"]
+__all__ = ["UNAVAILABLE", "forget_run", "guest_builtins"]
 
 _AS_THEY_ARE = """
     abs aiter all anext any ascii bin bool bytearray bytes chr classmethod complex dict divmod enumerate
@@ -69,10 +69,18 @@ def _vars(*args: Any) -> Any:
 
 
 def guest_builtins(run_names: dict[str, Any]) -> dict[str, Any]:
-    """Return the builtins of one run: the fixed ones, and what is made for the run (print, eval, tools, imports)."""
-    table: dict[str, Any] = dict(_fixed)
-    table.update(run_names)
-    return table
+    """Return the builtins of one run: the fixed ones, and what is made for the run (print, eval, tools, imports).
+
+    It is one table, and each run's names replace those of the run before: a copy would touch every object in it,
+    and with it the page that the object is on.
+    """
+    _table.update(run_names)
+    return _table
+
+
+def forget_run() -> None:
+    """Let go of the tools of a run that is over; the next run would otherwise do it."""
+    _table["tools"] = None
 
 
 def _make_fixed() -> dict[str, Any]:
@@ -107,4 +115,4 @@ def _make_fixed() -> dict[str, Any]:
     return table
 
 
-_fixed = _make_fixed()
+_table = _make_fixed()

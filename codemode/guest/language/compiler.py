@@ -16,7 +16,7 @@ import ast
 import gc
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ PROGRAM = "<program>"
 """The file name of compiled programs, by which their frames are told from all others, and the wrapper's name."""
 
 _WRAPPER_PREFIX = f"{PROGRAM}.<locals>."
+_NO_WARNINGS = ("ignore", None, Warning, None, 0)
 _POLICY_DEPTH = 15_000  # Python frames that the policy may use; they take no room on the C stack
 
 
@@ -65,7 +66,7 @@ class Compiled(NamedTuple):
 def compile_program(
     source: str,
     *,
-    given: Iterable[str] = (),
+    given: Container[str] = (),
     exports: Callable[[str], Sequence[str] | None] = lambda module: None,
 ) -> Compiled:
     """Parse, check and compile a program.
@@ -76,8 +77,8 @@ def compile_program(
     # Nothing here is garbage until it is done, and a SyntaxWarning is no concern of the run.
     collecting = gc.isenabled()
     gc.disable()
-    filters = warnings.filters[:]
-    warnings.simplefilter("ignore")
+    filters: list[Any] = warnings.filters  # type: ignore[assignment]
+    filters.insert(0, _NO_WARNINGS)
     try:
         tree = _parse(source)
         policy = Policy(source, exports, given)
@@ -86,7 +87,7 @@ def compile_program(
             raise Refused(policy.refusals)
         code = _compile(_wrap(tree, policy), policy.future_annotations)
     finally:
-        warnings.filters[:] = filters  # type: ignore[index]
+        filters.remove(_NO_WARNINGS)
         if collecting:
             gc.enable()
     try:

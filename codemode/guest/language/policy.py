@@ -34,7 +34,7 @@ class Policy(Attributes, Definitions):
         module.body = self._walk_body(module.body)
         # A name that the engine gives or Python has built in can be read before it is bound, and a class
         # body looks names up in the globals but not in a function around it.
-        self.global_names |= self._bound & self._given
+        self.global_names |= {name for name in self._bound if name in self._given}
         self.global_names |= self._bound & self._bound_in_classes
         # Where comprehensions are inlined, CPython loses a variable from outside that a function hands on to
         # a function inside it and that a comprehension there binds as well.

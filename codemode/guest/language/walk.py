@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
@@ -76,7 +76,7 @@ class Walk(RestrictingNodeTransformer):
         cls._handlers = {getattr(ast, kind): method for kind, method in kinds if hasattr(ast, kind)}
 
     def __init__(
-        self, source: str, exports: Callable[[str], Sequence[str] | None], given: Iterable[str]
+        self, source: str, exports: Callable[[str], Sequence[str] | None], given: Container[str]
     ) -> None:
         super().__init__()
         self._source = source
@@ -86,7 +86,7 @@ class Walk(RestrictingNodeTransformer):
         self.global_names: set[str] = set()
         self.annotates_variables = False
         self._exports = exports
-        self._given = frozenset(given)
+        self._given = given
         self._bound: set[str] = set()
         self._bound_in_classes: set[str] = set()
         self._bound_in_comprehensions: set[str] = set()

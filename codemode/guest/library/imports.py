@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import importlib
+import random
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,6 +21,10 @@ from codemode.guest.library import tables
 __all__ = ["exports", "import_module", "load"]
 
 
+_DRAWING = ("random", "statistics")
+"""The modules that draw from the one generator of `random`."""
+
+_seeded = False
 _facades: dict[str, Any] = {}
 _names: dict[str, tuple[str, ...]] = {}
 
@@ -85,6 +90,8 @@ def import_module(
     found = _facades.get(name)
     if found is None:
         raise ModuleNotFoundError(_missing(name), name=name)
+    if name in _DRAWING:
+        _seed()
     if not fromlist:
         return _facades[name.partition(".")[0]]
     known = _names[name]
@@ -92,6 +99,17 @@ def import_module(
         if wanted not in known and f"{name}.{wanted}" not in _facades:
             raise ImportError(_missing_part(name, wanted), name=name)
     return found
+
+
+def _seed() -> None:
+    """Give this process random numbers of its own: all that are forked from one zygote begin with the same.
+
+    When a program first asks for them and not before, since few do, and it makes pages this process's own.
+    """
+    global _seeded
+    if not _seeded:
+        _seeded = True
+        random.seed()
 
 
 def _missing(name: str) -> str:
