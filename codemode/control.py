@@ -16,6 +16,7 @@ __all__ = [
     "MAX_MESSAGE",
     "OUT_OF_MEMORY",
     "Broken",
+    "ControlError",
     "Ended",
     "FromHost",
     "FromZygote",
@@ -35,6 +36,10 @@ OUT_OF_MEMORY = 72
 
 MAX_MESSAGE = 64 * 1024
 """Bytes of the largest message."""
+
+
+class ControlError(Exception):
+    """Bytes that are no message of this wire."""
 
 
 class Layer(Struct, frozen=True):
@@ -119,10 +124,16 @@ def pack(message: FromHost | FromZygote) -> bytes:
 
 
 def from_host(data: bytes) -> FromHost:
-    """Decode what the host sent. Raises `msgspec.MsgspecError` for anything else."""
-    return _from_host.decode(data)
+    """Decode what the host sent. Raises `ControlError` for anything else."""
+    try:
+        return _from_host.decode(data)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise ControlError(f"not a message: {error}") from None
 
 
 def from_zygote(data: bytes) -> FromZygote:
-    """Decode what the zygote sent. Raises `msgspec.MsgspecError` for anything else."""
-    return _from_zygote.decode(data)
+    """Decode what the zygote sent. Raises `ControlError` for anything else."""
+    try:
+        return _from_zygote.decode(data)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise ControlError(f"not a message: {error}") from None

@@ -20,7 +20,6 @@ import sys
 from collections import deque
 from pathlib import Path
 
-import msgspec
 import trio
 
 from codemode import control
@@ -102,7 +101,7 @@ class Zygote:
         try:
             data = self._channel.recv(control.MAX_MESSAGE)
             message = control.from_zygote(data) if data else None
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, control.ControlError) as error:
             raise SandboxUnavailable(f"the process that confines programs broke: {error}") from error
         if isinstance(message, control.Ready):
             missing = [layer for layer in message.layers if layer.required and not layer.stands]
@@ -183,7 +182,7 @@ class Zygote:
                 return False
             try:
                 message = control.from_zygote(data)
-            except msgspec.MsgspecError:
+            except control.ControlError:
                 return False
             self._take(message, descriptors[0] if descriptors else -1)
 

@@ -2,8 +2,8 @@
 
 It stands in for `codemode.guest.program`, which it loads and uses. A payload leaves its outcome in the variable
 `result`; a program here returns it. Not a character of the source is changed for that: the compiler is told that
-`result` and `echo` are names "given" to the program, which makes them globals of the run instead of locals of the
-program's function, and when a program ends without a result of its own the global is read.
+`result` and `echo` (and what is in `GIVEN`) are names "given" to the program, which makes them globals of the run
+instead of locals of the program's function, and when a program ends without a result of its own the global is read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ import importlib.util
 import sys
 from typing import Any
 
-_GIVEN = ("echo", "result")
+_NAMED = ("echo", "result")
+
+GIVEN: dict[str, Any] = {}
+"""More names and their objects, set by whoever loads this."""
 
 
 def _load() -> Any:
@@ -34,10 +37,11 @@ def prepare() -> None:
     compile_program, make_tools, done = program.compile_program, program.Tools, program._done
 
     def compile_observed(source: str, *, given: Any = (), **options: Any) -> Any:
-        return compile_program(source, given=(*given, *_GIVEN), **options)
+        return compile_program(source, given=(*given, *_NAMED, *GIVEN), **options)
 
     def tools_and_echo(tools: Any, call: Any) -> Any:
         made = make_tools(tools, call)
+        program.run.current().globals.update(GIVEN)
         if "echo" in made:
             program.run.current().globals["echo"] = made["echo"]
         return made

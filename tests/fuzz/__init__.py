@@ -1,0 +1,1 @@
+"""Fuzzers: cases made up at random, each examined against a second opinion. See `__main__.py`."""
