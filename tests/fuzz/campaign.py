@@ -16,8 +16,6 @@ import trio
 
 __all__ = ["Examine", "campaign"]
 
-_MOST_FINDINGS = 20
-
 Examine = Callable[[Random], Awaitable[None]]
 """Makes up one case from a source of chance and examines it. Raises, whatever it likes, when something is wrong."""
 
@@ -27,9 +25,18 @@ class _Fuzzer(Protocol):
 
 
 async def campaign(
-    what: str, seed: int, seconds: float | None, numbers: Iterable[int] | None = None, *, quiet: bool = False
+    what: str,
+    seed: int,
+    seconds: float | None,
+    numbers: Iterable[int] | None = None,
+    *,
+    most: int = 20,
+    quiet: bool = False,
 ) -> list[str]:
-    """Examine the cases of these numbers (by default all), for at most so many seconds; return what was found."""
+    """Examine the cases of these numbers (by default all), for at most so many seconds; return what was found.
+
+    Stops at `most` findings. `quiet` prints nothing.
+    """
     fuzzer: _Fuzzer = importlib.import_module(f"tests.fuzz.{what}")
     found: list[str] = []
     started = time.monotonic()
@@ -45,7 +52,7 @@ async def campaign(
                 found.append(f"FOUND: {again}\n{traceback.format_exc()}")
                 if not quiet:
                     print(found[-1], flush=True)
-                if len(found) == _MOST_FINDINGS:
+                if len(found) == most:
                     break
             done += 1
             await trio.lowlevel.checkpoint()

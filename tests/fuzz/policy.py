@@ -19,14 +19,14 @@ from random import Random
 from textwrap import indent
 from types import CodeType
 
-from codemode.guest import imports
-from codemode.guest.compiler import Refused, Unparsable, compile_program
+from codemode.guest.language.compiler import Refused, Unparsable, compile_program
+from codemode.guest.library import imports
 from codemode.sandbox import Limits, LocalSandbox, zygote
 from tests.escapes.runner import Echo
 from tests.fuzz.campaign import Examine
 from tests.sandbox.support import ECHO
 
-__all__ = ["examiner", "forbidden_names", "statement"]
+__all__ = ["accepted", "examiner", "forbidden_names", "statement"]
 
 LIMITS = Limits(cpu_seconds=1.0, wall_seconds=4.0, memory_bytes=192 * 1024 * 1024, log_bytes=256 * 1024)
 
@@ -55,8 +55,8 @@ GUARDED = """__class__ __dict__ __init__ __new__ __getattribute__ __getattr__ __
 PRIVATE = "_x __x _A__x _asdict _make _fields _replace _value_ _missing_ _member_map_ _generate_next_value_ _".split()
 PUBLIC = """append name real items keys func args send throw close mro fget __len__ gi_frame register dispatch
     cache_info cache_clear default_factory maps data path codecs sys builtins os re modules exc_info stdout buffer
-    raw tasks get_loop get_coro get_stack create_task run update setdefault pop read write open loads dumps tool split derive
-    namespace parameters signature unwrap currentframe getmodule loader environ system popen stdin""".split()
+    raw tasks get_loop get_coro get_stack create_task run update setdefault pop read write open loads dumps tool split
+    derive namespace parameters signature unwrap currentframe getmodule loader environ system popen stdin""".split()
 LOOK_ALIKE = ("gi＿frame", "𝑓_back", "__ｇlobals__", "ｍro", "__𝓬ode__", "﹍﹍class__", "ſend", "_＿dict__")
 NAMES = (*sorted(NEVER_READ), *sorted(NEVER_BOUND), *GUARDED, *PRIVATE, *PUBLIC, *LOOK_ALIKE)
 
@@ -297,6 +297,8 @@ class _Maker:
         bases = self.one("", o, r, "A", f"metaclass={o}", f"A, {n}={p}", f"*[{o}]")
         forms = [
             *[f"see({r})"] * 12,
+            self.sweep(),
+            self.sweep(),
             f"for w in dir({o}):\n    try:\n        see(getattr(pool[-1], w))\n    except Exception:\n        see({o})",
             f"for w in dir({o}):\n    try:\n        see(getattr({o}, w)({p}))\n"
             f"    except Exception as problem:\n        see(problem)",
@@ -370,6 +372,28 @@ class _Maker:
                 f"see(await asyncio.wait_for({o}, timeout=0.01))",
             ]
         return self.random.choice(forms)
+
+    def sweep(self) -> str:
+        """A few names, tried on everything that the program holds."""
+        names = tuple(self.random.choice(NAMES) for _ in range(6))
+        n = self.name()
+        way = self.one(
+            "getattr(o, n)",
+            "operator.attrgetter(n)(o)",
+            "vars(o)[n]",
+            "operator.methodcaller(n)(o)",
+            f"o.{n}",
+            f"o.{n}()",
+            f"type(o).{n}",
+            "o()",
+            "o(n)",
+            "getattr(o, n)(o)",
+            "copy.copy(o)",
+        )
+        return (
+            f"for o in list(pool)[:200]:\n    for n in {names!r}:\n        try:\n            see({way})\n"
+            "        except Exception as problem:\n            witness(problem)"
+        )
 
     def module(self) -> str:
         return self.random.choice(MODULES)
