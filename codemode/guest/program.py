@@ -18,7 +18,7 @@ from codemode import values, wire
 from codemode.guest.language.builtins import forget_run, guest_builtins
 from codemode.guest.language.compiler import Refused, Unparsable, compile_program
 from codemode.guest.language.frozen import guard_class_methods, protect_classes
-from codemode.guest.library import expressions, imports, streams
+from codemode.guest.library import aio, expressions, imports, streams
 from codemode.guest.running import report, run
 from codemode.guest.running.channel import Channel, Disconnected
 from codemode.guest.running.loop import PendingCall
@@ -73,6 +73,7 @@ return json.loads(json.dumps(gather(rows)))
 def prepare() -> None:
     """Load and protect everything that programs may reach. Once, in the zygote, before the first fork."""
     imports.load()
+    aio.forbid_other_loops()
     sys.modules["__main__"] = types.ModuleType(
         "__main__"
     )  # dataclasses, enum and typing look a class's module up

@@ -41,7 +41,6 @@ _CLASSES = {
         types.FunctionType,
         types.CodeType,
         types.ModuleType,
-        types.MethodType,
         types.GeneratorType,
     )
 }

@@ -114,3 +114,14 @@ async def test_a_null_character_in_a_program_is_an_ordinary_error(sandbox: Local
     outcome = await sandbox.run("return 1\0", (), Recorder())
     assert outcome.kind == "exception"
     assert "null" in outcome.message.lower()
+
+
+async def test_a_loop_that_is_not_running_is_an_error_and_no_socket(sandbox: LocalSandbox) -> None:
+    program = (
+        "import asyncio\nasync def f():\n    pass\nc = f()\ntry:\n    list(asyncio.as_completed([c]))\n"
+        "except RuntimeError as error:\n    c.close()\n    return str(error)"
+    )
+    outcome = await sandbox.run(program, (), Recorder())
+    assert (
+        outcome.result == "no running event loop; use it inside a program that awaits, or inside asyncio.run"
+    )

@@ -13,7 +13,7 @@ from typing import Any
 from codemode.guest.language.classes import stand_in
 from codemode.guest.running import run
 
-__all__ = ["REPLACED"]
+__all__ = ["REPLACED", "forbid_other_loops"]
 
 
 def run_(main: Any, *, debug: Any = None, loop_factory: Any = None) -> Any:
@@ -147,6 +147,25 @@ class Runner:
 
 
 Runner.__module__ = "asyncio"
+
+
+class _OneLoop(asyncio.DefaultEventLoopPolicy):
+    """Makes no loop: asyncio would make one, with sockets, for whatever asks for a loop where none runs."""
+
+    def get_event_loop(self) -> asyncio.AbstractEventLoop:
+        raise RuntimeError(
+            "no running event loop; use it inside a program that awaits, or inside asyncio.run"
+        )
+
+    new_event_loop = get_event_loop
+
+    def set_event_loop(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        """There is one loop, which is never set."""
+
+
+def forbid_other_loops() -> None:
+    """Let asyncio make no loop of its own in this process, for ever."""
+    asyncio.set_event_loop_policy(_OneLoop())
 
 
 def _short(value: object) -> str:
