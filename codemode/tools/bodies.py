@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 import trio
 
 from codemode.errors import CodeModeError
+from codemode.tools.lifespans import Lifespans
 
 __all__ = ["GRACE_SECONDS", "TIMEOUT", "Bodies", "BodyAborted", "BodyTimeout"]
 
@@ -37,10 +38,11 @@ class BodyAborted(CodeModeError):
 
 
 class Bodies:
-    """Runs bodies in a nursery that outlives their callers."""
+    """Runs bodies in a nursery that outlives their callers, and holds the lifespans of their tools."""
 
     def __init__(self, nursery: trio.Nursery) -> None:
         self._nursery = nursery
+        self.lifespans = Lifespans(nursery)
 
     async def run(self, name: str, body: Callable[[], Awaitable[object]], seconds: float | None) -> object:
         """Run a body and return what it returns; raise what it raises.

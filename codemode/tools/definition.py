@@ -27,6 +27,7 @@ from codemode.schemas import (
     TypedParameters,
 )
 from codemode.tools.call import Call, Outcome
+from codemode.tools.lifespans import Lifespan
 from codemode.values import JSON
 
 __all__ = ["Execute", "Output", "Parallel", "Render", "Tool", "as_json", "as_text", "tool"]
@@ -79,6 +80,8 @@ class Tool:
     overlap; anything else is exclusive. `timeout` is in seconds, None for no limit of its own. `approval`
     says that somebody is asked before a call, and why. `read_only=True` says that no call changes anything
     outside the session, for policy that lets only such calls pass; anything else counts as a change.
+    says that somebody is asked before a call, and why. `lifespan` is an async context manager that the engine
+    enters before the first call, once for all tools that share it, and leaves when it closes.
     Raises `ToolDefinitionError`, naming what is missing or cannot be enforced.
     """
 
@@ -87,6 +90,7 @@ class Tool:
         "description",
         "execute",
         "finalize_content",
+        "lifespan",
         "name",
         "output",
         "parallel",
@@ -108,6 +112,7 @@ class Tool:
         approval: Approval | None = None,
         read_only: bool = False,
         finalize_content: FinalizeContent | None = None,
+        lifespan: Lifespan | None = None,
     ) -> None:
         self.name = _checked_name(name)
         try:
@@ -130,6 +135,7 @@ class Tool:
             self.approval = _checked_approval(approval)
             self.read_only = read_only is True
             self.finalize_content = finalize_content
+            self.lifespan = _checked_lifespan(lifespan)
         except ToolDefinitionError as error:
             raise ToolDefinitionError(f"tool {self.name!r}: {error}") from None
 
@@ -188,6 +194,7 @@ def tool(
     read_only: bool = ...,
     presentation_meta: PresentationMeta | None = ...,
     finalize_content: FinalizeContent | None = ...,
+    lifespan: Lifespan | None = ...,
 ) -> Callable[[Callable[..., object]], Tool]: ...
 
 
@@ -208,6 +215,7 @@ def tool(
     read_only: bool = False,
     presentation_meta: PresentationMeta | None = None,
     finalize_content: FinalizeContent | None = None,
+    lifespan: Lifespan | None = None,
 ) -> Tool | Callable[[Callable[..., object]], Tool]:
     """Make a tool from a function.
 
@@ -254,6 +262,7 @@ def tool(
             approval=approval,
             read_only=read_only,
             finalize_content=finalize_content,
+            lifespan=lifespan,
         )
 
     return make if function is None else make(function)
@@ -309,6 +318,12 @@ def _checked_approval(approval: Approval | None) -> Approval | None:
         f"approval={approval!r} must be the reason to ask, as text, a function of the arguments that returns "
         "one or None, or None"
     )
+
+
+def _checked_lifespan(lifespan: Lifespan | None) -> Lifespan | None:
+    if lifespan is None or (hasattr(lifespan, "__aenter__") and hasattr(lifespan, "__aexit__")):
+        return lifespan
+    raise ToolDefinitionError(f"lifespan={lifespan!r} must be an async context manager, or None")
 
 
 def _checked_timeout(timeout: float | None) -> float | None:

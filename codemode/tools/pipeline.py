@@ -340,6 +340,8 @@ class Pipeline:
                 before_body, dispatch.before_body = dispatch.before_body, None
                 await before_body()
             dispatch.body_started = True
+            if tool.lifespan is not None and self.bodies is not None:
+                await self.bodies.lifespans.enter(call.name, tool.lifespan)
             # A run keeps bounds of its own, and always ends by itself.
             may_hold = call.is_direct and tool is not self.run_code
             if self.bodies is not None and (may_hold or tool.timeout is not None):
