@@ -114,6 +114,17 @@ CONTRACT = {
     "glob gives paths": [
         "toolkits/test_glob.py::test_the_value_has_all_paths_of_which_a_model_is_shown_the_first",
     ],
+    "bash gives a job, or how the command ended with the ends of both streams and where the whole is": [
+        "toolkits/test_bash.py::test_the_value_has_both_streams_and_how_it_ended",
+        "toolkits/test_bash.py::test_a_program_gets_the_same_value",
+        "toolkits/test_bash.py::test_of_a_long_stream_the_end_is_in_the_value_and_the_whole_in_a_file",
+        "toolkits/test_jobs.py::test_a_job_is_followed_to_its_end",
+    ],
+    "job tools give snapshots of tasks without owner or bookkeeping": [
+        "toolkits/test_jobs.py::test_a_job_is_followed_to_its_end",
+        "toolkits/test_jobs.py::test_jobs_are_listed",
+        "toolkits/test_jobs.py::test_a_job_is_killed_with_all_it_started",
+    ],
     "what policy keeps back from content only is still there for programs; a block is not": [
         "test_run_code.py::test_programs_and_direct_calls_go_through_the_same_hooks",
         "tools/test_policy_holds.py::test_a_call_that_is_cancelled_before_policy_has_seen_it_shows_and_stores_nothing",

@@ -13,13 +13,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from codemode.cli.approve import Terminal
 from codemode.cli.ask import TerminalAsker
 from codemode.errors import ToolDefinitionError
 from codemode.session import Session
-from codemode.toolkits import Asker, PlanMode, questions, todo
+from codemode.toolkits import Asker, Jobs, PlanMode, questions, shell, todo
 from codemode.tools.definition import Tool
 from codemode.tools.hooks import Hooks
 from codemode.tools.registry import Registry
@@ -28,11 +28,12 @@ __all__ = ["TOOLKITS", "Kit", "Setting"]
 
 
 class Setting(Struct, frozen=True):
-    """What a command gives to each toolkit."""
+    """What a command gives to each toolkit. `jobs` are the background jobs of all of them."""
 
     workspace: Path
     registry: Registry
     terminal: Terminal | None
+    jobs: Jobs = field(default_factory=Jobs)
 
     @property
     def asker(self) -> Asker | None:
@@ -50,6 +51,11 @@ class Kit(Struct, frozen=True):
 Opener: TypeAlias = Callable[[Setting], AbstractAsyncContextManager[Kit]]
 """Sets a toolkit up for as long as the command runs. Raises `ToolDefinitionError` when it cannot, `ImportError` when
 what it needs is not installed."""
+
+
+@asynccontextmanager
+async def _shell(setting: Setting) -> AsyncIterator[Kit]:
+    yield Kit(shell(setting.workspace, jobs=setting.jobs))
 
 
 @asynccontextmanager
@@ -87,6 +93,7 @@ TOOLKITS: Mapping[str, Opener] = MappingProxyType(
     {
         "plan": _plan,
         "questions": _questions,
+        "shell": _shell,
         "todo": _todo,
         "web": _web,
     }

@@ -5,13 +5,16 @@ users need is an extra, and is imported when it is used.
 """
 
 from codemode.toolkits.filesystem import files
+from codemode.toolkits.jobs import Jobs
 from codemode.toolkits.planning import PlanMode
 from codemode.toolkits.questions import Asker, Option, Question, Reply, questions
+from codemode.toolkits.shell import shell
 from codemode.toolkits.structured import StructuredOutput
 from codemode.toolkits.todo import todo
 
 __all__ = [
     "Asker",
+    "Jobs",
     "Option",
     "PlanMode",
     "Question",
@@ -19,5 +22,6 @@ __all__ = [
     "StructuredOutput",
     "files",
     "questions",
+    "shell",
     "todo",
 ]

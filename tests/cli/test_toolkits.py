@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.toolkits.engine import processes
+
 PROJECT = Path(__file__).parents[2]
 
 
@@ -169,3 +171,23 @@ def test_a_program_plans_first_and_changes_files_only_when_the_plan_is_approved(
     assert "# Write a file\n  1. Approve - carry it out\n" in shown
     assert says in shown
     assert (tmp_path / "new.txt").exists() is (typed == "1\n")
+
+
+def test_commands_run_once_they_are_allowed_and_leave_nothing(tmp_path):
+    source = """
+        job = tools.bash("sleep 914001", "wait", run_in_background=True)
+        value = tools.bash("echo $((6 * 7)) > answer; cat answer", "compute")
+        return [value["stdout"]["text"], tools.job_list()[0]["status"], job]
+    """
+    done = run(tmp_path, source, "--toolkit", "shell", "--allow", "bash")
+    assert result(done) == ["42\n", "running", {"kind": "background", "jobId": "bash-1"}]
+    assert (tmp_path / "answer").read_text() == "42\n"
+    assert processes("sleep 914001") == set()
+
+
+def test_a_command_that_nobody_can_allow_does_not_run(tmp_path):
+    done = run(tmp_path, "tools.bash('touch made', 'd')", "--toolkit", "shell")
+    assert done.returncode == 1
+    assert "this needs approval, and there is no terminal to ask on" in done.stdout
+    assert "--allow bash" in done.stdout
+    assert not (tmp_path / "made").exists()

@@ -222,7 +222,7 @@ async def main():
 trio.run(main)
 """
     # A host of its own, to be killed.
-    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE) as host:  # noqa: ASYNC220
+    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE) as host:
         assert host.stdout is not None
         assert await trio.to_thread.run_sync(host.stdout.readline) == b"running\n"
         family = descendants(host.pid)

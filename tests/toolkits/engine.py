@@ -1,55 +1,77 @@
-"""Calls through a whole engine: by a model, and by a program. What they give is to be the same."""
+"""Tools called through an engine: directly, and from programs. And eyes for what commands leave behind."""
 
 from __future__ import annotations
 
-import json
+import os
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
-from codemode import CodeMode, Failure, Success
+import trio
+
+from codemode import CodeMode, Failure, Success, Tool
 from codemode.content import text_of
-from codemode.engine import Scope
-from codemode.tools.call import FailureReason
-from codemode.values import thaw
-
-__all__ = ["CodeMode", "both", "failure", "from_program", "program_failure", "shown", "value"]
+from codemode.tools.call import FailureReason, Outcome
 
 
-async def value(scope: Scope, name: str, **arguments: Any) -> Any:
-    outcome = await scope.call(name, arguments)
-    assert isinstance(outcome, Success), outcome.error
-    return thaw(outcome.value)
+class Engine:
+    def __init__(self, cm: CodeMode) -> None:
+        self.cm = cm
+
+    async def outcome(self, name: str, **arguments: Any) -> Outcome:
+        return await self.cm.call(name, arguments)
+
+    async def value(self, name: str, **arguments: Any) -> Any:
+        outcome = await self.outcome(name, **arguments)
+        assert isinstance(outcome, Success), outcome.error
+        return outcome.value
+
+    async def shown(self, name: str, **arguments: Any) -> str:
+        return text_of((await self.outcome(name, **arguments)).content)
+
+    async def error(self, name: str, **arguments: Any) -> FailureReason:
+        outcome = await self.outcome(name, **arguments)
+        assert isinstance(outcome, Failure), outcome.value
+        return outcome.error
+
+    async def result(self, program: str) -> Any:
+        done = await self.cm.run(program)
+        assert done.error is None, done.error.message
+        return done.result
 
 
-async def failure(scope: Scope, name: str, **arguments: Any) -> FailureReason:
-    outcome = await scope.call(name, arguments)
-    assert isinstance(outcome, Failure), outcome.value
-    return outcome.error
+@asynccontextmanager
+async def engine(tools: list[Tool], **options: Any) -> AsyncIterator[Engine]:
+    async with CodeMode(tools, approver=lambda requests: "allow-for-run", **options) as cm:
+        yield Engine(cm)
 
 
-async def shown(scope: Scope, name: str, **arguments: Any) -> str:
-    return text_of((await scope.call(name, arguments)).content)
+def processes(mark: str) -> set[int]:
+    """The processes that have a text in their command line, but for those that are gone and not yet reaped."""
+    found = set()
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if mark.encode() in Path(f"/proc/{name}/cmdline").read_bytes():
+                found.add(int(name))
+        except OSError:
+            pass
+    return found - {os.getpid()}
 
 
-async def from_program(scope: Scope, name: str, **arguments: Any) -> Any:
-    result = await scope.run(f"return tools[{name!r}](**{arguments!r})")
-    assert result.error is None, result.error
-    return result.result
+async def eventually(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+    """Wait for something outside of this process; return what the condition gives at last."""
+    with trio.move_on_after(seconds):
+        while not condition():
+            await trio.sleep(0.01)
+    return condition()
 
 
-async def both(scope: Scope, name: str, **arguments: Any) -> Any:
-    """The value that a model's call gives, which a program's call has to give, too."""
-    direct = await value(scope, name, **arguments)
-    nested = await from_program(scope, name, **arguments)
-    assert json.dumps(nested, sort_keys=True) == json.dumps(direct, sort_keys=True)
-    return direct
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
 
 
-async def program_failure(scope: Scope, name: str, **arguments: Any) -> tuple[str | None, str]:
-    """Code and message that a program catches."""
-    result = await scope.run(
-        f"try:\n    tools[{name!r}](**{arguments!r})\n"
-        "except ToolCallError as error:\n    return [error.code, error.message]"
-    )
-    assert result.error is None, result.error
-    code, message = result.result
-    return code, message
+def threads() -> set[str]:
+    """The threads but for trio's own, which are kept for the next time."""
+    return {each.name for each in threading.enumerate() if "Trio" not in each.name}
