@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from types import TracebackType
 from typing import Any, Self
@@ -13,7 +14,8 @@ from typing import Any, Self
 import trio
 from msgspec import UNSET, Struct
 
-from codemode.content import content_to_json, text_of
+from codemode.content import text_of
+from codemode.direct import DirectCalls, ModelCall, result_data
 from codemode.errors import RunError, SandboxUnavailable, SessionError
 from codemode.run_code.memory import FinishedCall, Recall
 from codemode.run_code.nested import NestedCalls
@@ -139,18 +141,46 @@ class Scope:
         """
         return await self._execute(name, arguments, _new_id())
 
-    async def _execute(self, name: str, arguments: dict[str, Any], call_id: str) -> Outcome:
+    async def call_all(
+        self, calls: Sequence[ModelCall], *, on_log: Callable[[str, str], None] | None = None
+    ) -> list[Outcome]:
+        """Make the calls of one answer of a model and return their outcomes, in that order.
+
+        Parallel ones overlap, an exclusive one runs alone, and what waits for approval is asked together; see
+        `direct`. `on_log(call id, text)` receives what programs print, as it comes. When this returns, every
+        event of it is durable. Cancellation reaches all bodies and is passed on; each call has its result in
+        the log all the same. Raises `SessionError` when the log cannot be written, `ValueError` for an id that
+        comes twice.
+        """
+        ids = [call.id for call in calls]
+        if len(set(ids)) < len(ids):
+            raise ValueError(f"the ids of calls that are made together differ: {', '.join(ids)}")
         opened = self._core.open
-        session = opened.session
-        # A name that is no text names no tool; it is logged as it can be.
-        name = str(name).encode("utf-8", "backslashreplace").decode()
-        pipeline = Pipeline(
+        batch = DirectCalls(opened.nursery, self._pipeline(), opened.session, self._core.max_parallel_calls)
+        if on_log is not None:
+            self._runs.update((id, _RunOptions(on_log=functools.partial(on_log, id))) for id in ids)
+        try:
+            return await batch.run(calls)
+        finally:
+            for id in ids:
+                self._runs.pop(id, None)
+
+    def _pipeline(self) -> Pipeline:
+        opened = self._core.open
+        return Pipeline(
             self.registry,
             run_code=self._run_code,
             approvals=self._core.approvals,
             bodies=opened.bodies,
             recorder=opened.record,
         )
+
+    async def _execute(self, name: str, arguments: dict[str, Any], call_id: str) -> Outcome:
+        opened = self._core.open
+        session = opened.session
+        # A name that is no text names no tool; it is logged as it can be.
+        name = str(name).encode("utf-8", "backslashreplace").decode()
+        pipeline = self._pipeline()
         dispatch = pipeline.begin(name, arguments, id=call_id)
         call = dispatch.call
         session.append(
@@ -180,17 +210,7 @@ class Scope:
     @staticmethod
     def _log_result(session: Session, call: Call, outcome: Outcome | None) -> None:
         assert outcome is not None
-        data: dict[str, JSON] = {
-            "callId": call.id,
-            "content": content_to_json(outcome.content),
-            "isError": outcome.is_error,
-        }
-        if isinstance(outcome, Success):
-            if outcome.meta is not UNSET:
-                data["meta"] = outcome.meta
-        elif outcome.error.code is not None:
-            data["error"] = {"name": outcome.error.type or "Error", "code": outcome.error.code}
-        session.append("tool/result", data)
+        session.append("tool/result", result_data(call.id, outcome))
 
     async def _run_program(self, source: str, call: Call) -> RunValue:
         """The body of run_code: one run in the sandbox."""

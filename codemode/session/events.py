@@ -27,13 +27,18 @@ __all__ = [
     "AssistantMessage",
     "CodeDispatch",
     "CodeDispatchStart",
+    "ContextPruned",
     "ErrorInfo",
     "Event",
     "PlanMode",
+    "RequestHeader",
     "RunEnd",
     "RunReuse",
     "RunStart",
     "SessionRecovered",
+    "StepEnd",
+    "StepRetry",
+    "StepStart",
     "TodoItem",
     "TodoWrite",
     "ToolCall",
@@ -108,6 +113,44 @@ class AssistantMessage(_Data, frozen=True):
     message: dict[str, JSON]
     turn: int | UnsetType = UNSET
     step: int | UnsetType = UNSET
+
+
+class StepStart(_Data, frozen=True):
+    """`step/start`: within a turn, the model is about to be asked once."""
+
+    turn: int
+    step: int
+
+
+class StepRetry(_Data, frozen=True):
+    """`step/retry`: what had come of an answer is dropped, and the same request is sent again."""
+
+    turn: int
+    step: int
+    attempt: int
+    """Of those that failed so far, from 1."""
+    reason: str
+    wait_seconds: float
+
+
+class StepEnd(_Data, frozen=True):
+    """`step/end`: the answer, and what it asked for, is done with."""
+
+    turn: int
+    step: int
+    recovered: bool | UnsetType = UNSET
+
+
+class RequestHeader(_Data, frozen=True):
+    """`request/header`: what requests hold beside the conversation, from here on (model, system, tools, …)."""
+
+    header: dict[str, JSON]
+
+
+class ContextPruned(_Data, frozen=True):
+    """`context/pruned`: from here on, requests leave out what came before the turn `keptFrom`."""
+
+    kept_from: int
 
 
 class RunStart(_Data, frozen=True):
@@ -233,6 +276,11 @@ KNOWN: Mapping[str, type[Struct]] = MappingProxyType(
         "turn/end": TurnEnd,
         "user/message": UserMessage,
         "assistant/message": AssistantMessage,
+        "step/start": StepStart,
+        "step/retry": StepRetry,
+        "step/end": StepEnd,
+        "request/header": RequestHeader,
+        "context/pruned": ContextPruned,
         "run/start": RunStart,
         "run/end": RunEnd,
         "run/reuse": RunReuse,

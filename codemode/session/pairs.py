@@ -1,6 +1,7 @@
 """Which events begin something and which end it, and what is unfinished as events go by. Pure; no I/O.
 
     turn/start                 turn/end              by turn
+    step/start                 step/end              by step
     tool/call, tool/start      tool/result           by callId
     run/start                  run/end               by callId
     tool/code-dispatch-start   tool/code-dispatch    by subCallId
@@ -28,6 +29,8 @@ KEYS: Mapping[str, str] = MappingProxyType(
     {
         "turn/start": "turn",
         "turn/end": "turn",
+        "step/start": "step",
+        "step/end": "step",
         "tool/call": "callId",
         "tool/start": "callId",
         "tool/result": "callId",
@@ -41,6 +44,7 @@ KEYS: Mapping[str, str] = MappingProxyType(
 
 _BEGUN_BY = {
     "turn/end": "turn/start",
+    "step/end": "step/start",
     "tool/result": "tool/call",
     "run/end": "run/start",
     "tool/code-dispatch": "tool/code-dispatch-start",
@@ -96,6 +100,7 @@ class _Keys(Struct, rename="camel"):
     call_id: str | None = None
     sub_call_id: str | None = None
     turn: int | None = None
+    step: int | None = None
 
 
 def key_in_text(kind: str, text: str) -> JSON:
@@ -107,4 +112,6 @@ def key_in_text(kind: str, text: str) -> JSON:
         keys = msgspec.json.decode(text, type=_Keys)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    return {"callId": keys.call_id, "subCallId": keys.sub_call_id, "turn": keys.turn}[KEYS[kind]]
+    return {"callId": keys.call_id, "subCallId": keys.sub_call_id, "turn": keys.turn, "step": keys.step}[
+        KEYS[kind]
+    ]

@@ -7,6 +7,7 @@ that crashed or was killed, and can be closed without asking anybody. What is ad
     any other direct call                      `tool/result`, an error, TOOL_OUTCOME_UNKNOWN
     a nested call                              `tool/code-dispatch`, an error
     a run                                      `run/end`, interrupted
+    a step                                     `step/end`
     a turn                                     `turn/end`, interrupted
 
 and last a `session/recovered`. Each is marked `recovered`; their time is that of the last event before them,
@@ -72,6 +73,9 @@ def _ends(unfinished: Unfinished, event_at: Callable[[int], Event]) -> Iterator[
         yield "run/end", {"callId": call_id, "outcome": INTERRUPTED}
     for seq in unfinished.begun("tool/call"):
         yield "tool/result", _result(event_at(seq).data, unfinished, programs)
+    for seq in reversed(unfinished.begun("step/start")):
+        started = event_at(seq).data
+        yield "step/end", {"turn": started["turn"], "step": started["step"]}
     for seq in reversed(unfinished.begun("turn/start")):
         yield "turn/end", {"turn": event_at(seq).data["turn"], "reason": INTERRUPTED}
 

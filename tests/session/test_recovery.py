@@ -248,6 +248,8 @@ def _event(kind: str, n: int) -> tuple[str, dict[str, Any]]:
     data: dict[str, dict[str, Any]] = {
         "turn/start": {"turn": n},
         "turn/end": {"turn": n, "reason": "completed"},
+        "step/start": {"turn": 0, "step": n},
+        "step/end": {"turn": 0, "step": n},
         "tool/call": {**CALL, "callId": call},
         "tool/start": {"callId": call},
         "tool/result": {**RESULT, "callId": call},
@@ -264,6 +266,7 @@ def _event(kind: str, n: int) -> tuple[str, dict[str, Any]]:
 logs = st.lists(st.builds(_event, st.sampled_from([*KEYS, "user/message", "note"]), _ids), max_size=14)
 STARTS = {
     "turn/start": "turn/end",
+    "step/start": "step/end",
     "tool/call": "tool/result",
     "run/start": "run/end",
     "tool/code-dispatch-start": "tool/code-dispatch",

@@ -1,0 +1,186 @@
+"""The conversation that a session holds, derived from its events alone: what requests are built from.
+
+    user/message        what a user said, or a context that came after results
+    assistant/message   a complete turn of the model, as an envelope
+    tool/result         the answer to one of that turn's calls, wherever it stands after it
+    request/header      what requests hold beside the conversation
+    context/pruned      from which turn on it is sent
+
+Results go back in the order of the calls, before anything else, whatever order they ended in. Nothing here
+appends events; reading the same events again gives the same conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from codemode.content import Text as TextContent
+from codemode.content import content_from_json
+from codemode.conversation import (
+    AssistantTurn,
+    Incomplete,
+    Turn,
+    UserBlock,
+    UserTurn,
+    image,
+    read,
+    text,
+    tool_result,
+)
+from codemode.conversation.blocks import ToolUse, user_block
+from codemode.errors import IncompleteStateError
+from codemode.session import Event
+from codemode.values import JSON
+
+__all__ = ["EVENT_TYPES", "History", "result_block"]
+
+EVENT_TYPES = (
+    "turn/start",
+    "turn/end",
+    "step/start",
+    "user/message",
+    "assistant/message",
+    "tool/call",
+    "tool/result",
+    "request/header",
+    "context/pruned",
+)
+"""What a history looks at."""
+
+
+class _Answer:
+    """A turn of the model, with the results that its calls have so far."""
+
+    def __init__(self, turn: AssistantTurn) -> None:
+        self.turn = turn
+        self.ids = frozenset(call.id for call in turn.calls)
+        self.results: dict[str, UserBlock] = {}
+
+
+class _Unusable:
+    """A stored turn of the model that cannot be taken up."""
+
+    def __init__(self, missing: tuple[str, ...]) -> None:
+        self.missing = missing
+
+
+_Entry: TypeAlias = "_Answer | _Unusable | tuple[UserBlock, ...]"
+
+
+class History:
+    """Takes events in order; `turns` is the conversation so far."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self._entries: list[tuple[int, _Entry]] = []
+        self._turn = -1
+        self._made: set[JSON] = set()
+        self.header: dict[str, JSON] | None = None
+        """The last `request/header`."""
+        self.last_step = -1
+        """The number of the last step that began; steps are counted over the whole session."""
+        for event in events:
+            self.see(event)
+
+    @property
+    def last_turn(self) -> int:
+        """The number of the last turn that began; -1 when none has."""
+        return self._turn
+
+    def see(self, event: Event) -> None:
+        """Take note of one event. Never raises for an event that could be appended."""
+        data: Any = event.data
+        if event.type == "turn/start":
+            self._turn = max(self._turn, data["turn"])
+        elif event.type == "step/start":
+            self.last_step = max(self.last_step, data["step"])
+        elif event.type == "user/message":
+            self._add(_user_blocks(data["message"], event.seq))
+        elif event.type == "assistant/message":
+            found = read(data["message"])
+            if isinstance(found, Incomplete):
+                self._add(_Unusable(tuple(f"event {event.seq}: {each}" for each in found.missing)))
+            elif found.content:
+                self._made.clear()
+                self._add(_Answer(found))
+        elif event.type == "tool/call":
+            self._made.add(data["callId"])
+        elif event.type == "tool/result":
+            self._take_result(data)
+        elif event.type == "request/header":
+            self.header = data["header"]
+        elif event.type == "context/pruned":
+            self._entries = [entry for entry in self._entries if entry[0] >= data["keptFrom"]]
+
+    def turns(self) -> list[Turn]:
+        """Return the conversation. Raises `IncompleteStateError` if a turn in it cannot be taken up."""
+        turns: list[Turn] = []
+        said: list[UserBlock] = []
+
+        def end_user_turn() -> None:
+            if said:
+                turns.append(UserTurn(tuple(said)))
+                said.clear()
+
+        for _, entry in self._entries:
+            if isinstance(entry, _Unusable):
+                raise IncompleteStateError(entry.missing)
+            if isinstance(entry, _Answer):
+                end_user_turn()
+                turns.append(entry.turn)
+                said += [entry.results[call.id] for call in entry.turn.calls if call.id in entry.results]
+            else:
+                said += entry
+        end_user_turn()
+        return turns
+
+    def open_calls(self) -> list[tuple[ToolUse, bool]]:
+        """Return the calls of the last turn of the model without a result, each with whether it was made."""
+        last = self._last_answer()
+        if last is None:
+            return []
+        return [(call, call.id in self._made) for call in last.turn.calls if call.id not in last.results]
+
+    def turns_of_users(self) -> list[int]:
+        """Return the numbers of the turns that still count and begin with what a user said."""
+        first: dict[int, _Entry] = {}
+        for number, entry in self._entries:
+            first.setdefault(number, entry)
+        return [number for number, entry in first.items() if isinstance(entry, tuple)]
+
+    def _add(self, entry: _Entry) -> None:
+        self._entries.append((self._turn, entry))
+
+    def _last_answer(self) -> _Answer | None:
+        for _, entry in reversed(self._entries):
+            if isinstance(entry, _Answer):
+                return entry
+        return None
+
+    def _take_result(self, data: Any) -> None:
+        last = self._last_answer()
+        if last is not None and data["callId"] in last.ids and data["callId"] not in last.results:
+            last.results[data["callId"]] = result_block(data)
+
+
+def result_block(data: Any) -> UserBlock:
+    """Return the block that a `tool/result` goes back as; empty texts, which providers refuse, are left out."""
+    content: list[JSON] = []
+    for block in content_from_json(data["content"]):
+        if not isinstance(block, TextContent):
+            content.append(dict(image(block.data, block.media_type).wire))
+        elif block.text:
+            content.append({"type": "text", "text": block.text})
+    return tool_result(data["callId"], content, is_error=data["isError"])
+
+
+def _user_blocks(message: JSON, seq: int) -> tuple[UserBlock, ...] | _Unusable:
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return (text(content),) if content else ()
+    if not isinstance(content, list):
+        return _Unusable((f"event {seq}: the content of what the user said",))
+    try:
+        return tuple(user_block(each) for each in content)
+    except ValueError as error:
+        return _Unusable((f"event {seq}: {error}",))

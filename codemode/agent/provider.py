@@ -1,0 +1,105 @@
+"""What a loop needs of a model: one answer to one request; and how often an answer is asked for again.
+
+Which SDK is spoken to, and how its errors read, is in `anthropic_messages` and `openai_responses`. An answer is
+whole, or it is an error: a provider never returns part of one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol, TypeAlias
+
+from msgspec import Struct
+
+from codemode.conversation import AssistantTurn, Request
+from codemode.conversation.sse import EventLines
+from codemode.conversation.streams import Piece, Stream, parse_event
+from codemode.errors import ProviderError, StreamError
+
+__all__ = ["Provider", "Retry", "Show", "missing_extra", "read_answer", "status_error"]
+
+Show: TypeAlias = Callable[[Piece], None]
+"""Receives what can be displayed while an answer comes; it must return at once. After an answer was dropped, what
+it showed is shown again."""
+
+
+class Provider(Protocol):
+    """A model behind some API. Its `name` is that of its wire format: turns of one go to no other."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    async def respond(self, request: Request, show: Show) -> AssistantTurn:
+        """Ask once, and return the complete answer.
+
+        Cancellation closes the connection and is passed on; nothing of the answer counts then. Raises
+        `ProviderError` when there is no answer, `StreamError` when it broke off, `TruncatedTurnError` when it was
+        cut inside a call, `IncompleteStateError` when it came without something that it needs to go back.
+        """
+        ...
+
+
+class Retry(Struct, frozen=True, kw_only=True):
+    """How often, and after which time, the same request is sent again.
+
+    The wait doubles from `first_seconds` up to `max_seconds`, less a random part of up to half of it, so that many
+    who failed together do not come back together. What the provider asks for (`retry-after`) is waited at least.
+    """
+
+    attempts: int = 5
+    """In all, with the first."""
+    first_seconds: float = 0.5
+    max_seconds: float = 30.0
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1 or self.first_seconds < 0 or self.max_seconds < 0:
+            raise ValueError(f"{self!r}: at least one attempt, and no negative time")
+
+    def wait(self, failed: int, retry_after: float | None = None) -> float:
+        """Return the seconds to wait after the `failed`-th attempt (from 1)."""
+        longest = min(self.first_seconds * 2.0 ** min(failed - 1, 60), self.max_seconds)
+        return max(longest * random.uniform(0.5, 1.0), retry_after or 0.0)
+
+
+async def read_answer(chunks: AsyncIterator[bytes], stream: Stream, show: Show) -> AssistantTurn:
+    """Read the events of an answer until it is complete, and return its turn. Raises as `Provider.respond`."""
+    lines = EventLines()
+    async for chunk in chunks:
+        try:
+            complete = lines.feed(chunk)
+        except ValueError as error:
+            raise StreamError(f"the stream cannot be read: {error}") from None
+        for data in complete:
+            if data == "[DONE]":
+                continue
+            for piece in stream.feed(parse_event(data)):
+                show(piece)
+        if stream.is_complete:
+            break
+    return stream.turn()
+
+
+def missing_extra(name: str) -> ProviderError:
+    """Return the error that says how to install what a provider needs."""
+    return ProviderError(f"the {name} SDK is not installed; install it with: pip install 'codemode[{name}]'")
+
+
+_TEMPORARY = frozenset({408, 409, 429})
+
+
+def status_error(name: str, status: int, message: str, retry_after: str | None) -> ProviderError:
+    """Return the error for an HTTP status; 408, 409, 429 and those from 500 on may be tried again."""
+    try:
+        seconds = float(retry_after) if retry_after is not None else None
+    except ValueError:  # a date
+        seconds = None
+    return ProviderError(
+        f"{name} answered with status {status}: {message}",
+        retryable=status in _TEMPORARY or status >= 500,
+        retry_after=seconds,
+        status=status,
+    )
