@@ -22,6 +22,7 @@ from codemode.run_code.nested import NestedCalls
 from codemode.run_code.tool import RunValue, run_code_tool
 from codemode.sandbox import Limits, RunOutcome, RunUsage, Sandbox
 from codemode.sandbox.local import LocalSandbox
+from codemode.sdk.bindings import binding
 from codemode.session import Session
 from codemode.tools.approval import Approvals, Approver
 from codemode.tools.bodies import Bodies
@@ -32,7 +33,6 @@ from codemode.tools.pipeline import Pipeline
 from codemode.tools.registry import RUN_CODE, Mode, Registry
 from codemode.tools.spill import Spill
 from codemode.values import JSON, FrozenDict, thaw
-from codemode.wire import ToolName
 
 __all__ = ["CodeMode", "RunFailure", "RunResult", "Scope"]
 
@@ -240,10 +240,7 @@ class Scope:
     async def _run_in_sandbox(self, source: str, call: Call) -> RunOutcome:
         opened = self._core.open
         options = self._runs.get(call.id) or _RunOptions()
-        tools = [
-            ToolName(t.name, t.parameters.names, t.parameters.first_is_object, t.signature)
-            for t in self.registry
-        ]
+        tools = [binding(each) for each in self.registry]
         stop = trio.CancelScope()
         calls = NestedCalls(
             opened.nursery,

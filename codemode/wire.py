@@ -22,6 +22,7 @@ from codemode.values import JSON, FrozenDict, FrozenList, InvalidValue, adopt, f
 __all__ = [
     "Call",
     "Cancel",
+    "Document",
     "Done",
     "Failed",
     "Fault",
@@ -34,8 +35,10 @@ __all__ = [
     "ToolName",
     "Value",
     "WireError",
+    "decode_document",
     "decode_frozen",
     "decode_untrusted",
+    "encode_document",
     "encode_value",
     "from_guest",
     "from_host",
@@ -65,13 +68,23 @@ class ToolName(Struct, frozen=True, array_like=True):
     """One function of the program's `tools`.
 
     `parameters` are the names in the schema's order, for positional arguments; `first_is_object` says
-    that the first parameter may itself be a dict; `signature` is shown when a call does not fit.
+    that the first parameter may itself be a dict; `signature` is shown when a call does not fit; `document`
+    is an encoded `Document`, or empty.
     """
 
     name: str
     parameters: tuple[str, ...]
     first_is_object: bool
     signature: str
+    document: bytes = b""
+
+
+class Document(Struct, frozen=True, array_like=True):
+    """What a program can find out about one of its tools: how it is called, what it does, and its whole text."""
+
+    call: str
+    summary: str
+    text: str
 
 
 class Program(Struct, frozen=True, array_like=True, tag=1):
@@ -142,7 +155,18 @@ FromGuest: TypeAlias = Call | Cancel | Log | Done | Failed
 
 _encoder = msgspec.msgpack.Encoder()
 _from_guest = msgspec.msgpack.Decoder(FromGuest)
+_document = msgspec.msgpack.Decoder(Document)
 _from_host = msgspec.msgpack.Decoder(FromHost)
+
+
+def encode_document(document: Document) -> bytes:
+    """Return the bytes that `ToolName.document` carries, unread until a program asks."""
+    return _encoder.encode(document)
+
+
+def decode_document(data: bytes) -> Document:
+    """Decode what `encode_document` made."""
+    return _document.decode(data)
 
 
 def pack(frame: Struct) -> bytes:

@@ -1,8 +1,11 @@
-"""Writes `language.md`: `python docs/language_page.py > docs/language.md`.
+"""Writes `language.md` and the tables that are shown to models and editors:
+
+    python docs/language_page.py > docs/language.md
+    python docs/language_page.py --tables > codemode/sdk/language.json
 
 What stands in the page comes from the tables that the engine obeys; what is refused by a rule rather than
 by a table is shown by programs, each with the words that the engine itself answers. A test holds the page
-equal to this script's output.
+and the tables equal to this script's output.
 """
 
 from __future__ import annotations
@@ -203,7 +206,8 @@ def attributes() -> list[str]:
     return lines
 
 
-def builtin_names() -> list[str]:
+def given_builtins() -> list[str]:
+    """The builtins that work, without the exceptions, which are all there."""
     table = guest_builtins.guest_builtins({"eval": expressions.evaluate})
     given = [
         name
@@ -213,21 +217,32 @@ def builtin_names() -> list[str]:
         and not name.startswith("__")
         and not (isinstance(value, type) and issubclass(value, BaseException))
     ]
-    lines = ["## Builtins", "", code(sorted([*given, "print"], key=_order)) + ", and all exceptions.", ""]
+    return sorted([*given, "print"], key=_order)
+
+
+def builtin_names() -> list[str]:
+    lines = ["## Builtins", "", code(given_builtins()) + ", and all exceptions.", ""]
     lines += ["Not available:", "", "| builtin | instead |", "| --- | --- |"]
     lines += [f"| `{name}` | {advice} |" for name, advice in guest_builtins.UNAVAILABLE.items()]
     return [*lines, ""]
 
 
-def modules() -> list[str]:
+def module_names() -> dict[str, list[str]]:
+    """The names in each module; `*` for all public ones, where they differ from one Python to the next."""
     replaced = tables.replaced()
-    lines = ["## Modules", "", "| module | what of it |", "| --- | --- |"]
+    found = {}
     for name in sorted({*tables.LIBRARY, *replaced}):
         if name in ("itertools", "collections.abc"):
-            words = "everything public"  # which differs from one Python to the next
+            found[name] = ["*"]
         else:
-            found = sorted({*tables.LIBRARY.get(name, "").split(), *replaced.get(name, {})}, key=_order)
-            words = code(found) or "its parts"
+            found[name] = sorted({*tables.LIBRARY.get(name, "").split(), *replaced.get(name, {})}, key=_order)
+    return found
+
+
+def modules() -> list[str]:
+    lines = ["## Modules", "", "| module | what of it |", "| --- | --- |"]
+    for name, found in module_names().items():
+        words = "everything public" if found == ["*"] else code(found) or "its parts"
         lines.append(f"| `{name}` | {words} |")
     lines += ["", "A name that the host's version of Python does not have is not there.", ""]
     advice: dict[str, list[str]] = {}
@@ -244,6 +259,23 @@ def page() -> str:
     return "\n".join([INTRODUCTION, *syntax(), *attributes(), *builtin_names(), *modules()]) + "\n"
 
 
+def language_tables() -> str:
+    """What `codemode.sdk.language` reads."""
+    found = {
+        "modules": module_names(),
+        "elsewhere": tables.ELSEWHERE,
+        "builtins": given_builtins(),
+        "unavailable": guest_builtins.UNAVAILABLE,
+        "denied": {name: names.why_denied(name) for name in sorted(names.denied())},
+        "guarded": sorted(names.FORMATTERS | {"obj"}),
+        "refused": {what: refusal(source) for what, source in REFUSED_SYNTAX.items()},
+    }
+    return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+
+
 if __name__ == "__main__":
     sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-    sys.stdout.write(json.dumps(REFUSED_AT_RUN_TIME) if "--refused" in sys.argv else page())
+    if "--refused" in sys.argv:
+        sys.stdout.write(json.dumps(REFUSED_AT_RUN_TIME))
+    else:
+        sys.stdout.write(language_tables() if "--tables" in sys.argv else page())

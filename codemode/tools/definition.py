@@ -86,6 +86,7 @@ class Tool:
     """
 
     __slots__ = (
+        "__weakref__",
         "approval",
         "description",
         "execute",

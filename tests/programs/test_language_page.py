@@ -22,6 +22,13 @@ def test_the_page_is_what_the_engines_tables_say() -> None:
     assert page == written(), "run: python docs/language_page.py > docs/language.md"
 
 
+def test_the_tables_that_models_and_editors_are_told_of_are_the_engines() -> None:
+    tables = (ROOT / "codemode" / "sdk" / "language.json").read_text("utf-8")
+    assert tables == written("--tables"), (
+        "run: python docs/language_page.py --tables > codemode/sdk/language.json"
+    )
+
+
 def test_what_the_page_says_to_be_refused_at_run_time_is_refused_with_its_cure(engine: Engine) -> None:
     refused = json.loads(written("--refused"))
     assert len(refused) > 8

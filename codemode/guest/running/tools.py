@@ -14,6 +14,7 @@ import msgspec
 
 from codemode import values, wire
 from codemode.guest.running.channel import Channel
+from codemode.guest.running.discovery import HELPERS, Discovery
 
 __all__ = ["Calls", "Tool", "ToolCallError", "Tools", "outcome"]
 
@@ -102,21 +103,54 @@ Tool.__qualname__ = "tool"
 Tool.__module__ = "builtins"
 
 
-class Tools:
-    """The tools of a run, as attributes and as items."""
+class _Helper:
+    # `tools.search` or `tools.describe`: no tool, and no call.
 
-    __slots__ = ("_table",)
+    __slots__ = ("__doc__", "__name__", "_function")
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self._function = function
+        self.__name__ = name
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<function tools.{self.__name__}>"
+
+
+_Helper.__qualname__ = "function"
+_Helper.__module__ = "builtins"
+
+
+class Tools:
+    """The tools of a run, as attributes and as items; and, as attributes only, the helpers that find them.
+
+    A tool comes before a helper of the same name, which is then reached with an underscore behind it.
+    """
+
+    __slots__ = ("_discovery", "_table")
 
     def __init__(
         self, tools: Sequence[wire.ToolName], call: Callable[[wire.ToolName, dict[str, Any]], Any]
     ) -> None:
         self._table = {tool.name: Tool(tool, call) for tool in tools}
+        self._discovery = Discovery(tools)
 
-    def __getattr__(self, name: str) -> Tool:
+    def __getattr__(self, name: str) -> Tool | _Helper:
         tool = self._table.get(name)
         if tool is None:
+            plain = name.removesuffix("_")
+            if plain in HELPERS:
+                return _Helper(plain, self._discovery.search if plain == "search" else self._describe)
             raise AttributeError(_unknown(name, self._table), name=name)
         return tool
+
+    def _describe(self, name: str) -> str:
+        """Return the signature of a tool with the types that it uses."""
+        self[name]
+        return self._discovery.describe(name)
 
     def __getitem__(self, name: str) -> Tool:
         tool = self._table.get(name) if type(name) is str else None
