@@ -7,8 +7,7 @@ until something happens, or be an error of any status.
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -45,10 +44,11 @@ def refused(status: int, kind: str = "api_error", **headers: str) -> Play:
 
 
 class Recorded:
-    """The server: `script` is what is left to play."""
+    """The server: `script` is what is left to play, or says what to play for a request."""
 
-    def __init__(self, script: Iterable[Play]) -> None:
-        self.script = list(script)
+    def __init__(self, script: Iterable[Play] | Callable[[Any], Play]) -> None:
+        self.script: list[Play] = [] if callable(script) else list(script)
+        self._choose = script if callable(script) else None
         self.requests: list[Any] = []
         self.paths: list[str] = []
         self.go = trio.Event()
@@ -82,7 +82,10 @@ class Recorded:
             body += await stream.receive_some()
         self.paths.append(lines[0].split(" ")[1])
         self.requests.append(json.loads(body))
-        play = self.script.pop(0) if self.script else refused(400, "invalid_request_error")
+        if self._choose is not None:
+            play = self._choose(self.requests[-1])
+        else:
+            play = self.script.pop(0) if self.script else refused(400, "invalid_request_error")
         await self._play(stream, play)
 
     async def _play(self, stream: trio.SocketStream, play: Play) -> None:
@@ -109,34 +112,10 @@ class Recorded:
 
 
 @asynccontextmanager
-async def recorded(script: Sequence[Play]) -> AsyncIterator[Recorded]:
+async def recorded(script: Iterable[Play] | Callable[[Any], Play]) -> AsyncIterator[Recorded]:
     """A server in this process, for as long as the block."""
     server = Recorded(script)
     async with trio.open_nursery() as nursery:
         await nursery.start(server.serve)
         yield server
         nursery.cancel_scope.cancel()
-
-
-@asynccontextmanager
-async def recorded_in_thread(script: Sequence[Play]) -> AsyncIterator[Recorded]:
-    """A server in a thread of its own, so that whoever asks may block."""
-    server = Recorded(script)
-    ready, token = threading.Event(), []
-
-    async def main() -> None:
-        async with trio.open_nursery() as nursery:
-            await nursery.start(server.serve)
-            token.append((trio.lowlevel.current_trio_token(), nursery.cancel_scope))
-            ready.set()
-            await trio.sleep_forever()
-
-    thread = threading.Thread(target=trio.run, args=(main,), daemon=True)
-    thread.start()
-    ready.wait(10)
-    try:
-        yield server
-    finally:
-        trio_token, scope = token[0]
-        trio_token.run_sync_soon(scope.cancel)
-        thread.join(10)
