@@ -69,6 +69,14 @@ async def _questions(setting: Setting) -> AsyncIterator[Kit]:
 
 
 @asynccontextmanager
+async def _lsp(setting: Setting) -> AsyncIterator[Kit]:
+    from codemode.toolkits.lsp import lsp
+
+    async with lsp(setting.workspace) as tools:
+        yield Kit(tools)
+
+
+@asynccontextmanager
 async def _plan(setting: Setting) -> AsyncIterator[Kit]:
     mode = PlanMode(setting.asker)
     yield Kit(mode.tools, mode.hooks, mode.enter)
@@ -91,6 +99,7 @@ async def _web(setting: Setting) -> AsyncIterator[Kit]:
 
 TOOLKITS: Mapping[str, Opener] = MappingProxyType(
     {
+        "lsp": _lsp,
         "plan": _plan,
         "questions": _questions,
         "shell": _shell,

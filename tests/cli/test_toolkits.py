@@ -1,5 +1,6 @@
 """`codemode run --toolkit NAME`, as a shell sees it, and questions on a terminal."""
 
+import contextlib
 import json
 import os
 import pty
@@ -93,6 +94,23 @@ def test_the_web_toolkit_searches_with_the_provider_that_the_environment_names(t
         2,
         "codemode: --toolkit web: SEARXNG_URL and BRAVE_API_KEY are set; set the one of them that is to search\n",
     )
+
+
+def test_the_lsp_toolkit_ends_its_servers_with_the_command(tmp_path):
+    (tmp_path / "a.py").write_text("def f(): ...\n\nf()\n")
+    source = "return tools.lsp('goToDefinition', 'a.py', 3, 1)['locations'][0]['range']['start']"
+    assert result(run(tmp_path, source, "--toolkit", "lsp")) == {"line": 0, "character": 4}
+    assert working_in(tmp_path) == []
+
+
+def working_in(directory):
+    """The processes whose working directory it is, as a server's is its workspace."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(process / "cwd") == str(directory):
+                found.append((process / "cmdline").read_bytes())
+    return found
 
 
 def test_an_extra_that_is_not_installed_is_named(tmp_path):
