@@ -72,8 +72,7 @@ async def _questions(setting: Setting) -> AsyncIterator[Kit]:
 async def _lsp(setting: Setting) -> AsyncIterator[Kit]:
     from codemode.toolkits.lsp import lsp
 
-    async with lsp(setting.workspace) as tools:
-        yield Kit(tools)
+    yield Kit(lsp(setting.workspace))
 
 
 @asynccontextmanager

@@ -80,8 +80,8 @@ class Tool:
     overlap; anything else is exclusive. `timeout` is in seconds, None for no limit of its own. `approval`
     says that somebody is asked before a call, and why. `read_only=True` says that no call changes anything
     outside the session, for policy that lets only such calls pass; anything else counts as a change.
-    says that somebody is asked before a call, and why. `lifespan` is an async context manager that the engine
-    enters before the first call, once for all tools that share it, and leaves when it closes.
+    `lifespan` is an async context manager that the engine enters before the first call, once for all tools that
+    share it, and leaves when it closes.
     Raises `ToolDefinitionError`, naming what is missing or cannot be enforced.
     """
 

@@ -4,7 +4,7 @@ import pytest
 
 from codemode import Allow, CodeMode, Hooks, Session, as_json, tool
 from codemode.toolkits import PlanMode, Reply
-from tests.toolkits.engine import failure, from_program, shown, value
+from tests.toolkits.calling import failure, from_program, shown, value
 
 PLAN = "# Move the tests\n\n1. read\n2. write"
 APPROVED = Reply(("Approve",))

@@ -5,7 +5,7 @@ import trio
 
 from codemode import CodeMode, ToolError
 from codemode.toolkits import Option, Question, Reply, questions
-from tests.toolkits.engine import both, failure, program_failure, shown
+from tests.toolkits.calling import both, failure, program_failure, shown
 
 COLOUR = {
     "id": "colour",

@@ -4,7 +4,7 @@ import pytest
 
 from codemode import Block, CodeMode, Hooks, Limits, ToolDefinitionError, as_json, tool
 from codemode.toolkits import StructuredOutput
-from tests.toolkits.engine import failure, shown, value
+from tests.toolkits.calling import failure, shown, value
 
 SCHEMA = {
     "type": "object",

@@ -6,7 +6,7 @@ from codemode import CodeMode, Session
 from codemode.toolkits import todo
 from codemode.tools.pipeline import Pipeline
 from codemode.tools.registry import Registry
-from tests.toolkits.engine import both, failure, program_failure, shown
+from tests.toolkits.calling import both, failure, program_failure, shown
 
 TODOS = [
     {"content": " read ", "status": "completed"},

@@ -10,11 +10,9 @@ results.py     what servers answer, in one form
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-import trio
 from msgspec import Meta
 
 from codemode import Tool, ToolDefinitionError, tool
@@ -44,18 +42,17 @@ _METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-@asynccontextmanager
-async def lsp(
+def lsp(
     workspace: str | os.PathLike[str],
     languages: Sequence[Language] | None = None,
     *,
     seconds: float = QUESTION_SECONDS,
-) -> AsyncIterator[list[Tool]]:
-    """Give the tool `lsp` over a directory for as long as the block lasts; its servers end with the block.
+) -> list[Tool]:
+    """Return the tool `lsp` over a directory. Its servers end with the engine it is called through.
 
     `languages` are the servers to use; those that are known and installed if not given. `seconds` bounds a
-    question, with the start of a server that it may need. A server runs code of
-    its own over the workspace's files, outside of any sandbox, with few of the host's environment variables.
+    question, with the start of a server that it may need. A server runs code of its own over the workspace's
+    files, outside of any sandbox, with few of the host's environment variables.
     Raises `ToolDefinitionError` if there is no such directory, or no server at all.
     """
     place = Workspace(workspace)
@@ -64,20 +61,11 @@ async def lsp(
         raise ToolDefinitionError(
             "the lsp toolkit needs a language server, such as that of: pip install basedpyright"
         )
-    manager = trio.open_nursery()
-    nursery = await manager.__aenter__()
-    client = Client(place, known, nursery, seconds)
-    try:
-        yield [_tool(client, seconds)]
-    finally:
-        # An error of the block is not the servers': it passes by them and does not come back in a group.
-        client.close()
-        nursery.cancel_scope.shield = True
-        await manager.__aexit__(None, None, None)
+    return [_tool(Client(place, known, seconds), seconds)]
 
 
 def _tool(client: Client, seconds: float) -> Tool:
-    @tool(render=render, read_only=True, timeout=seconds + _GRACE_SECONDS)
+    @tool(render=render, read_only=True, timeout=seconds + _GRACE_SECONDS, lifespan=client)
     async def lsp(
         operation: Operation, file_path: FilePath, line: Counted, character: Counted
     ) -> Locations | Hover:

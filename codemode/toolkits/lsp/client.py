@@ -12,7 +12,8 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import trio
 
@@ -35,28 +36,42 @@ _SCAN_SECONDS = 10.0
 _MAX_WATCHED_FILES = 100_000
 _FIRST_WORK_SECONDS = 1.0  # for a new server to say that it has begun to index
 _MAX_QUESTIONS = 5  # a server may announce work for each question itself
+_RESTLESS_SECONDS = 5.0
+"""How long after a change an answer counts only when it is given twice, `_RESTLESS_PAUSE` apart."""
+_RESTLESS_PAUSE = 0.6
 _CREATED, _CHANGED, _DELETED = 1, 2, 3  # LSP 3.17, FileChangeType
 
 
 class Client:
-    """Asks the servers of one workspace. Its servers live in `nursery`; a question may take `seconds`."""
+    """Asks the servers of one workspace. Its servers live while it is entered; a question may take `seconds`."""
 
-    def __init__(
-        self, workspace: Workspace, languages: Sequence[Language], nursery: trio.Nursery, seconds: float
-    ) -> None:
+    def __init__(self, workspace: Workspace, languages: Sequence[Language], seconds: float) -> None:
         self.workspace = workspace
         self.root_uri = Path(workspace.root).as_uri()
         self._languages = tuple(languages)
-        self._nursery = nursery
         self._seconds = seconds
         self._sessions: dict[str, _Session] = {}
-        self._is_closed = False
+        self._nursery: trio.Nursery | None = None
 
-    def close(self) -> None:
-        """End all servers; what is asked from now on fails with LSP_DISPOSED. No checkpoint."""
-        self._is_closed = True
-        for session in self._sessions.values():
-            session.stop()
+    async def __aenter__(self) -> Self:
+        if self._nursery is not None:
+            raise ToolError(
+                "these tools are in use by another engine; each engine needs tools of its own", code="IN_USE"
+            )
+        self._manager = trio.open_nursery()
+        self._nursery = await self._manager.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End all servers, and wait until they are gone, which is bounded."""
+        nursery, self._nursery = self._nursery, None
+        assert nursery is not None
+        self._sessions = {}
+        nursery.cancel_scope.cancel()
+        nursery.cancel_scope.shield = True
+        await self._manager.__aexit__(None, None, None)
 
     async def ask(
         self, path: str, line: int, character: int, method: str, capability: str, extra: Any
@@ -102,12 +117,13 @@ class Client:
             ) from None
 
     def _check_open(self) -> None:
-        if self._is_closed:
+        if self._nursery is None:
             raise ToolError("the language servers have been shut down", code="LSP_DISPOSED")
 
     def start(self, session: _Session) -> Server:
         """Start a server in the client's nursery and return it."""
         server = Server(session.language, self.workspace.root)
+        assert self._nursery is not None  # looked at when the question came
         self._nursery.start_soon(server.run, {"capabilities": _CAPABILITIES})
         return server
 
@@ -169,15 +185,12 @@ class _Session:
         self._client = client
         self._server: Server | None = None
         self._is_new = True
+        self._restless_until = 0.0
         self._open: dict[
             str, tuple[str, int]
         ] = {}  # text and version by URI, the one asked about last at the end
         self._files: dict[str, int] = {}
         self._ends: deque[float] = deque(maxlen=MAX_ENDS)
-
-    def stop(self) -> None:
-        if self._server is not None:
-            self._server.stop()
 
     def note_end(self) -> None:
         """The server has ended by itself."""
@@ -198,11 +211,21 @@ class _Session:
         await self._tell_changes(server)
         self._show(server, document)
         parameters = {"textDocument": {"uri": document.uri}, "position": document.position, **extra}
+        answer = await self._answer(server, method, parameters)
+        while time.monotonic() < self._restless_until:
+            # A server works changes in behind its answers, and until then they lack what it has not got to.
+            await trio.sleep(_RESTLESS_PAUSE)
+            before, answer = answer, await self._answer(server, method, parameters)
+            if answer == before:
+                break
+        return answer
+
+    async def _answer(self, server: Server, method: str, parameters: dict[str, Any]) -> Any:
+        """Return the answer to a question. Nothing may mean: not indexed yet; it is asked again once that is done."""
         answer = None
         for _ in range(_MAX_QUESTIONS):
             begun = server.begun - (1 if server.is_working else 0)
             answer = await server.request(method, parameters)
-            # Nothing may mean: not indexed yet. It is asked again once the work that was under way is done.
             seconds = _FIRST_WORK_SECONDS if self._is_new else 0.0
             self._is_new = False
             if answer not in (None, []) or not await server.settled(begun, seconds):
@@ -220,6 +243,7 @@ class _Session:
                 )
             self._open = {}
             self._is_new = True
+            self._restless_until = time.monotonic() + _RESTLESS_SECONDS
             self._files = await self._scan()
             self._server = self._client.start(self)
         server = self._server
@@ -249,6 +273,7 @@ class _Session:
         ]
         self._files = files
         if changes:
+            self._restless_until = time.monotonic() + _RESTLESS_SECONDS
             server.notify("workspace/didChangeWatchedFiles", {"changes": changes})
             # What is open is the client's to keep up to date; closed, the file on disk counts again.
             for change in changes:

@@ -141,6 +141,8 @@ def answer(method, id, parameters):
         send(id=id, result=[])
     elif behaviour.startswith("says "):
         send(id=id, result=json.loads(behaviour[5:]))
+    elif behaviour == "ripens":
+        send(id=id, result=[location(parameters, min(asked, 3))])
     elif behaviour == "many":
         send(id=id, result=[location(parameters, line) for line in range(102)])
     elif method == "textDocument/hover":

@@ -9,7 +9,7 @@ import pytest
 from codemode import CodeMode
 from codemode.toolkits import files
 from codemode.toolkits.lsp import installed, lsp
-from tests.toolkits.engine import both, shown, value
+from tests.toolkits.calling import both, shown, value
 from tests.toolkits.support import children, fill
 
 SHAPES = '''\
@@ -41,7 +41,7 @@ async def test_a_real_server_answers_about_files_that_change(root):
     assert languages, "basedpyright belongs to what the tests install"
     fill(root, {"shapes.py": SHAPES, "use.py": USE})
     before = children()
-    async with lsp(root, languages) as tools, CodeMode([*tools, *files(root, write=True)]) as cm:
+    async with CodeMode([*lsp(root, languages), *files(root, write=True)]) as cm:
         ask = {"file_path": "use.py", "line": 3, "character": 17}
         definition = await both(cm, "lsp", operation="goToDefinition", **ask)
         assert definition == {

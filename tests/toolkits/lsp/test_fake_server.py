@@ -13,7 +13,9 @@ import trio
 from codemode import CodeMode, ToolDefinitionError
 from codemode.toolkits.lsp import Language, lsp
 from codemode.toolkits.lsp.framing import Framing, FramingError, frame
-from tests.toolkits.engine import both, failure, program_failure, shown, value
+from codemode.tools.pipeline import Pipeline
+from codemode.tools.registry import Registry
+from tests.toolkits.calling import both, failure, program_failure, shown, value
 from tests.toolkits.support import children, fill
 
 FAKE = str(Path(__file__).parent / "fake_server.py")
@@ -25,6 +27,12 @@ def journal(tmp_path):
     path = tmp_path / "journal"
     path.touch()
     return path
+
+
+@pytest.fixture(autouse=True)
+def answers_count_at_once(monkeypatch):
+    """What the fake server answers does not ripen."""
+    monkeypatch.setattr("codemode.toolkits.lsp.client._RESTLESS_SECONDS", 0.0)
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +64,7 @@ def alive(pid):
 
 async def test_the_value_and_what_is_shown(root, journal):
     fill(root, {"a.x": "one\n", "dir/b c.x": "two\n"})
-    async with lsp(root, [fake("", journal)]) as tools, CodeMode(tools) as cm:
+    async with CodeMode(lsp(root, [fake("", journal)])) as cm:
         uri = f"file://{root}/a.x"
         got = await value(cm, "lsp", **ASK)
         assert got == {
@@ -81,7 +89,7 @@ async def test_the_value_and_what_is_shown(root, journal):
 
 async def test_many_places_are_all_in_the_value_and_the_first_hundred_shown(root, journal):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake("many", journal)]) as tools, CodeMode(tools) as cm:
+    async with CodeMode(lsp(root, [fake("many", journal)])) as cm:
         assert len((await both(cm, "lsp", **ASK))["locations"]) == 102
         lines = (await shown(cm, "lsp", **ASK)).splitlines()
         assert lines[99:] == ["a.x:100:1", "… 2 more locations omitted (limit 100)."]
@@ -113,16 +121,13 @@ RANGE = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3
 )
 async def test_the_forms_of_answers(root, journal, answer, operation, text):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake("says " + json.dumps(answer), journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("says " + json.dumps(answer), journal)])) as cm:
         assert await shown(cm, "lsp", **{**ASK, "operation": operation}) == text
 
 
 async def test_a_long_description_is_cut(root, journal):
     fill(root, {"a.x": "one\n"})
-    async with (
-        lsp(root, [fake("says " + json.dumps({"contents": "x" * 20_000}), journal)]) as tools,
-        CodeMode(tools) as cm,
-    ):
+    async with CodeMode(lsp(root, [fake("says " + json.dumps({"contents": "x" * 20_000}), journal)])) as cm:
         text = await shown(cm, "lsp", **{**ASK, "operation": "hover"})
         assert len(text) == 16_000
         assert text.endswith("x\n… hover truncated (limit 16000 characters).")
@@ -142,13 +147,13 @@ async def test_a_long_description_is_cut(root, journal):
 )
 async def test_an_answer_that_is_none_is_malformed(root, journal, answer):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake("says " + json.dumps(answer), journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("says " + json.dumps(answer), journal)])) as cm:
         assert (await failure(cm, "lsp", **ASK)).code == "LSP_MALFORMED_RESPONSE"
 
 
 async def test_a_server_that_crashes_once_is_started_again(root, journal):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake("crashes-once", journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("crashes-once", journal)])) as cm:
         assert len((await value(cm, "lsp", **ASK))["locations"]) == 1
         assert len(notes(journal, "start")) == 2
         assert len(notes(journal, "didOpen")) == 2
@@ -158,7 +163,7 @@ async def test_a_server_that_crashes_once_is_started_again(root, journal):
 
 async def test_a_server_that_always_crashes_is_given_up_for_a_while(root, journal):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake("crashes", journal)]) as tools, CodeMode(tools) as cm:
+    async with CodeMode(lsp(root, [fake("crashes", journal)])) as cm:
         error = await failure(cm, "lsp", **ASK)
         assert (error.code, error.message) == (
             "LSP_UNAVAILABLE",
@@ -174,14 +179,14 @@ async def test_a_server_that_always_crashes_is_given_up_for_a_while(root, journa
 
 async def test_what_a_server_wrote_before_it_died_is_said(root, journal):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake("dies-at-start", journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("dies-at-start", journal)])) as cm:
         error = await failure(cm, "lsp", **ASK)
         assert error.code == "LSP_UNAVAILABLE"
         assert error.message.endswith("exit code 1; it wrote: no licence")
-    async with lsp(root, [fake("refuses", journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("refuses", journal)])) as cm:
         assert "wrong version" in (await failure(cm, "lsp", **ASK)).message
     missing = Language("missing", ("/nonexistent/server",), {".x": "x"})
-    async with lsp(root, [missing]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [missing])) as cm:
         error = await failure(cm, "lsp", **ASK)
         assert error.message == "missing cannot be used: it cannot be started: No such file or directory"
 
@@ -189,7 +194,7 @@ async def test_what_a_server_wrote_before_it_died_is_said(root, journal):
 @pytest.mark.parametrize("behaviour", ["garbage", "huge", "flood"])
 async def test_a_server_that_does_not_speak_the_protocol(root, journal, behaviour):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake(behaviour, journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake(behaviour, journal)])) as cm:
         error = await failure(cm, "lsp", **ASK)
         assert error.code == "LSP_UNAVAILABLE"
         assert "cannot be understood" in error.message
@@ -198,22 +203,31 @@ async def test_a_server_that_does_not_speak_the_protocol(root, journal, behaviou
 @pytest.mark.parametrize("behaviour", ["indexes", "indexes-late"])
 async def test_while_it_indexes_nothing_may_mean_not_yet(root, journal, behaviour):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake(behaviour, journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake(behaviour, journal)])) as cm:
         assert (await value(cm, "lsp", **ASK))["locations"][0]["range"]["start"]["line"] == 2
+
+
+async def test_shortly_after_a_change_an_answer_counts_when_it_is_given_twice(root, journal, monkeypatch):
+    monkeypatch.setattr("codemode.toolkits.lsp.client._RESTLESS_SECONDS", 60.0)
+    monkeypatch.setattr("codemode.toolkits.lsp.client._RESTLESS_PAUSE", 0.01)
+    fill(root, {"a.x": "one\n"})
+    async with engine(lsp(root, [fake("ripens", journal)])) as cm:
+        assert (await value(cm, "lsp", **ASK))["locations"][0]["range"]["start"]["line"] == 3
+    assert len(notes(journal, "position")) == 4
 
 
 async def test_a_server_that_announces_work_for_each_question_is_not_asked_for_ever(root, journal):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake("announces", journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("announces", journal)])) as cm:
         assert (await value(cm, "lsp", **ASK))["locations"] == []
     assert len(notes(journal, "position")) == 5
 
 
 async def test_a_server_that_is_busy_is_asked_again(root, journal):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake("busy", journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("busy", journal)])) as cm:
         assert (await value(cm, "lsp", **ASK))["locations"][0]["range"]["start"]["line"] == 3
-    async with lsp(root, [fake("fails", journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("fails", journal)])) as cm:
         error = await failure(cm, "lsp", **ASK)
         assert (error.code, error.message) == (
             "LSP_REQUEST_FAILED",
@@ -224,7 +238,7 @@ async def test_a_server_that_is_busy_is_asked_again(root, journal):
 @pytest.mark.parametrize("behaviour", ["hangs", "silent"])
 async def test_a_server_that_does_not_answer_is_not_waited_for_and_started_anew(root, journal, behaviour):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake(behaviour, journal)], seconds=1.5) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake(behaviour, journal)], seconds=1.5)) as cm:
         assert (await failure(cm, "lsp", **ASK)).code == "LSP_TIMEOUT"
         assert (await failure(cm, "lsp", **ASK)).code == "LSP_TIMEOUT"
         assert len(notes(journal, "start")) == 2
@@ -232,7 +246,7 @@ async def test_a_server_that_does_not_answer_is_not_waited_for_and_started_anew(
 
 async def test_a_call_that_is_cancelled_leaves_the_server_running(root, journal):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake("silent", journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("silent", journal)])) as cm:
         with trio.move_on_after(30) as scope:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(cm.call, "lsp", ASK)
@@ -249,7 +263,7 @@ async def test_a_call_that_is_cancelled_leaves_the_server_running(root, journal)
 @pytest.mark.parametrize("behaviour", ["has-a-child", "ignores-the-end"])
 async def test_nothing_of_a_server_outlives_the_block(root, journal, behaviour):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake(behaviour, journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake(behaviour, journal)])) as cm:
         await value(cm, "lsp", **ASK)
         pids = [line.split()[1] for line in notes(journal, "start") + notes(journal, "child")]
         assert all(map(alive, pids))
@@ -260,16 +274,20 @@ async def test_nothing_of_a_server_outlives_the_block(root, journal, behaviour):
 
 async def test_after_the_block_nothing_is_asked_any_more(root, journal):
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake("", journal)]) as tools:
-        pass
-    async with engine(tools) as cm:
-        assert (await failure(cm, "lsp", **ASK)).code == "LSP_DISPOSED"
-    assert journal.read_text() == ""
+    tools = lsp(root, [fake("", journal)])
+    async with engine(tools) as cm, engine(tools) as other:
+        await value(cm, "lsp", **ASK)
+        assert (await failure(other, "lsp", **ASK)).code == "IN_USE"
+    async with engine(tools) as cm:  # it can be used again
+        await value(cm, "lsp", **ASK)
+    assert len(notes(journal, "start")) == len(notes(journal, "shutdown")) == 2
+    outcome = await Pipeline(Registry(tools)).execute("lsp", ASK, id="1")
+    assert outcome.error.code == "LSP_DISPOSED"
 
 
 async def test_the_server_knows_the_files_as_they_are_at_each_question(root, journal):
     fill(root, {"a.x": "one\n", "b.x": "two\n", "c.y": "three\n"})
-    async with lsp(root, [fake("", journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("", journal)])) as cm:
         await value(cm, "lsp", **ASK)
         await value(cm, "lsp", **ASK)
         assert notes(journal, "didOpen") == ["didOpen a.x 1 'one\\n'"]
@@ -287,7 +305,7 @@ async def test_the_server_knows_the_files_as_they_are_at_each_question(root, jou
 async def test_documents_that_were_not_asked_about_for_long_are_closed(root, journal, monkeypatch):
     monkeypatch.setattr("codemode.toolkits.lsp.client.MAX_OPEN_DOCUMENTS", 2)
     fill(root, {f"{n}.x": f"{n}\n" for n in range(3)})
-    async with lsp(root, [fake("", journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("", journal)])) as cm:
         for n in (0, 1, 0, 2):
             await value(cm, "lsp", **{**ASK, "file_path": f"{n}.x"})
         await value(cm, "lsp", **{**ASK, "file_path": "2.x"})
@@ -297,7 +315,7 @@ async def test_documents_that_were_not_asked_about_for_long_are_closed(root, jou
 async def test_what_a_server_asks_is_answered(root, journal):
     fill(root, {"a.x": "one\n"})
     language = fake("asks", journal, settings={"fake": {"depth": 3}})
-    async with lsp(root, [language]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [language])) as cm:
         await value(cm, "lsp", **ASK)
         with trio.fail_after(20):
             while len(notes(journal, "answer")) < 4:
@@ -312,14 +330,14 @@ async def test_what_a_server_asks_is_answered(root, journal):
 async def test_a_server_gets_no_secrets_of_the_host(root, journal, monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "hush")
     fill(root, {"a.x": "one\n"})
-    async with lsp(root, [fake("", journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("", journal)])) as cm:
         await value(cm, "lsp", **ASK)
     assert notes(journal, "start")[0].endswith(" None")
 
 
 async def test_characters_are_counted_as_a_reader_does(root, journal):
     fill(root, {"a.x": "one\r\n\U0001f600é\U0001f600x\n"})
-    async with lsp(root, [fake("", journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("", journal)])) as cm:
         await value(cm, "lsp", **{**ASK, "line": 2, "character": 4})
     assert notes(journal, "position") == ['position {"line": 1, "character": 5}']
 
@@ -327,7 +345,7 @@ async def test_characters_are_counted_as_a_reader_does(root, journal):
 async def test_questions_that_cannot_be_asked_start_no_server(root, journal):
     fill(root, {"a.x": "one\n", "a.txt": "", "bin.x": b"a\0", "big.x": b"x" * (10 * 2**20 + 1)})
     (root / "out.x").symlink_to(root.parent / "outside" / "secret.txt")
-    async with lsp(root, [fake("", journal)]) as tools, engine(tools) as cm:
+    async with engine(lsp(root, [fake("", journal)])) as cm:
         for change, code in [
             ({"file_path": "a.txt"}, "LSP_UNAVAILABLE"),
             ({"file_path": "none.x"}, "FS_NOT_FOUND"),
@@ -347,10 +365,9 @@ async def test_questions_that_cannot_be_asked_start_no_server(root, journal):
         assert error.code == "LSP_UNSUPPORTED_OPERATION"
 
 
-async def test_without_any_server_there_is_no_toolkit(root):
+def test_without_any_server_there_is_no_toolkit(root):
     with pytest.raises(ToolDefinitionError, match="pip install basedpyright"):
-        async with lsp(root, []):
-            pass
+        lsp(root, [])
 
 
 @pytest.mark.parametrize("size", [1, 7, 10_000])

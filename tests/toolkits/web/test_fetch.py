@@ -10,7 +10,7 @@ import trio
 from codemode import Accept, CodeMode, Hooks, Text
 from codemode.toolkits.web import FetchLimits, Reach, web
 from codemode.toolkits.web.markdown import to_markdown
-from tests.toolkits.engine import both, failure, from_program, program_failure, shown, value
+from tests.toolkits.calling import both, failure, from_program, program_failure, shown, value
 from tests.toolkits.support import children
 from tests.toolkits.web.conftest import LOCAL
 

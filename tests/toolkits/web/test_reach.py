@@ -8,7 +8,7 @@ import trio
 from codemode import CodeMode, ToolError
 from codemode.toolkits.web import FetchLimits, Reach, web
 from codemode.toolkits.web.reach import is_public
-from tests.toolkits.engine import failure, program_failure, value
+from tests.toolkits.calling import failure, program_failure, value
 from tests.toolkits.web.conftest import LOCAL
 
 

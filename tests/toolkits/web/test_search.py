@@ -7,7 +7,7 @@ import trio
 
 from codemode import CodeMode, ToolError
 from codemode.toolkits.web import Brave, Found, SearXNG, Source, Tavily, web
-from tests.toolkits.engine import both, failure, program_failure, shown
+from tests.toolkits.calling import both, failure, program_failure, shown
 
 
 class Scripted:
