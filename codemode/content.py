@@ -8,7 +8,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from codemode.values import JSON
+from codemode.values import JSON, FrozenList, adopt
 
 __all__ = ["Content", "Image", "Text", "content_from_json", "content_to_json", "text", "text_of"]
 
@@ -39,10 +39,12 @@ def text_of(content: Iterable[Text | Image]) -> str:
     return "\n".join(b.text if isinstance(b, Text) else f"[image {b.media_type}]" for b in content)
 
 
-def content_to_json(content: Content) -> list[JSON]:
-    """Return content as JSON values, as it is stored."""
-    blocks: list[JSON] = msgspec.to_builtins(content)
-    return list(blocks)
+def content_to_json(content: Content) -> FrozenList:
+    """Return content as a frozen JSON value, as it is stored. The text in it must be Unicode."""
+    blocks: list[JSON] = list(msgspec.to_builtins(content))
+    frozen = adopt(blocks)
+    assert isinstance(frozen, FrozenList)
+    return frozen
 
 
 def content_from_json(blocks: JSON) -> Content:

@@ -130,9 +130,12 @@ class FrozenList(list[JSON]):
 def freeze(value: object, *, root: str = "$") -> JSON:
     """Return a detached, deeply frozen copy of a JSON value.
 
-    `root` is how the error calls the value itself (`$`, `result`, `arguments`).
+    `root` is how the error calls the value itself (`$`, `result`, `arguments`). A value that was frozen
+    already is returned as it is.
     Raises `InvalidValue` with the first place that is not JSON.
     """
+    if type(value) is FrozenDict or type(value) is FrozenList:
+        return value
     try:
         return _freeze(value, 0, [])
     except _Unfit as unfit:
@@ -140,7 +143,9 @@ def freeze(value: object, *, root: str = "$") -> JSON:
 
 
 def check(value: object, *, root: str = "$") -> None:
-    """Raise `InvalidValue` unless `value` is a JSON value; copies nothing."""
+    """Raise `InvalidValue` unless `value` is a JSON value; copies nothing. A frozen one is, and is not walked."""
+    if type(value) is FrozenDict or type(value) is FrozenList:
+        return
     try:
         _check(value, 0, [])
     except _Unfit as unfit:

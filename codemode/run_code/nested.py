@@ -25,7 +25,7 @@ from codemode.tools.bodies import GRACE_SECONDS
 from codemode.tools.call import Call, Outcome, Success
 from codemode.tools.pipeline import Pipeline
 from codemode.tools.scheduler import Scheduler
-from codemode.values import JSON, freeze
+from codemode.values import JSON, FrozenDict, freeze
 
 __all__ = ["NestedCalls"]
 
@@ -101,6 +101,8 @@ class NestedCalls:
         to itself.
         """
         self._scheduler.close()
+        if self._scheduler.has_ended:
+            return
         with trio.CancelScope(shield=True):
             for stuck in await self._scheduler.ended(GRACE_SECONDS):
                 await stuck.leave()
@@ -167,6 +169,10 @@ class _NestedCall:
         if self._scope is not None:
             self._scope.cancel()
 
+    @property
+    def is_undecided(self) -> bool:
+        return self._owner.pipeline.may_refuse(self.dispatch)
+
     async def decide(self) -> None:
         with self._stoppable():
             await self._owner.pipeline.decide(self.dispatch)
@@ -175,6 +181,8 @@ class _NestedCall:
 
     async def start(self) -> None:
         self._log_start()
+        if not self.dispatch.hooks.guards:
+            return
         try:
             with self._stoppable():
                 await self._owner.pipeline.guard(self.dispatch)
@@ -190,8 +198,14 @@ class _NestedCall:
                 await pipeline.perform(dispatch)
                 if self._has_ended:
                     return  # nobody waited any longer; it was recorded as one that did not stop
-                async with turn:
+                try:
+                    turn.acquire_nowait()
+                except trio.WouldBlock:
+                    await turn.acquire()
+                try:
                     await pipeline.settle(dispatch)
+                finally:
+                    turn.release()
         except Exception:
             # What a body raised while it was cancelled, once the cancellation is taken out of it.
             await self._end_aborted(turn)
@@ -281,7 +295,7 @@ class _NestedCall:
         return stored
 
     def _log_start(self) -> None:
-        self._owner.session.append("tool/code-dispatch-start", self._event())
+        self._owner.session.append("tool/code-dispatch-start", FrozenDict(self._event()))
         self._owner.write_soon()
         if self._earlier is not None:
             self._owner.session.append(
@@ -304,9 +318,10 @@ class _NestedCall:
         end = self._event()
         end["content"] = content_to_json(outcome.content if stored is None else stored)
         end["isError"] = outcome.is_error
-        self._owner.session.append("tool/code-dispatch", end)
+        self._owner.session.append("tool/code-dispatch", FrozenDict(end))
 
     def _event(self) -> dict[str, JSON]:
+        """The fields of both events, every one frozen."""
         call = self.dispatch.call
         return {
             "rootCallId": call.root_id,

@@ -165,7 +165,7 @@ class LocalSandbox:
                 await self._bury(guest, zygote)
             else:
                 await self._leave(guest, zygote)
-            pool.refill(pair)  # now, not earlier: the fork would compete with the run
+            pool.refill_soon(pair)  # now, not earlier: the fork would compete with the run
         usage = _usage(before, used or _used_to_the_end(guest), zygote, started, conversation.calls)
         if not conversation.over:
             if (
@@ -271,6 +271,7 @@ class LocalSandbox:
         nursery.start_soon(zygote.attend, name="zygote")
         self._zygote, self._pool = zygote, Pool(zygote, _pair(self._limits), self._spares)
         self._pool.refill(_pair(self._limits))
+        nursery.start_soon(self._pool.keep_filled, name="spares")
 
 
 def _refuse(source: str, limits: Limits) -> Ending | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 
+import trio
+
 from codemode.sandbox.guest import Guest, Pair
 from codemode.sandbox.zygote import Zygote
 
@@ -36,6 +38,9 @@ class Pool:
         self._usual_pair = usual
         self._usual = _Queue(spares)
         self._others: OrderedDict[Pair, _Queue] = OrderedDict()
+        self._short: dict[Pair, None] = {}
+        self._noted = trio.lowlevel.ParkingLot()
+        self._closed = False
 
     def take(self, pair: Pair) -> Guest:
         """Return a guest of this pair: a waiting one, or one that is being forked.
@@ -66,6 +71,18 @@ class Pool:
         except OSError:
             pass  # no descriptors: a run that needs a guest will say so
 
+    def refill_soon(self, pair: Pair) -> None:
+        """Have `keep_filled` do it, after whoever asks has gone on."""
+        self._short[pair] = None
+        self._noted.unpark_all()
+
+    async def keep_filled(self) -> None:
+        """Refill as `refill_soon` asks for it, until the pool is closed. Cancellation stops it and nothing else."""
+        while not self._closed:
+            await self._noted.park()
+            while self._short:
+                self.refill(self._short.popitem()[0])
+
     def _queue(self, pair: Pair) -> _Queue:
         """Return the queue that a run with this pair takes from, and remember that it was asked for."""
         if pair == self._usual_pair:
@@ -83,6 +100,9 @@ class Pool:
 
     def close(self) -> None:
         """Kill and let go of every spare; does not wait."""
+        self._closed = True
+        self._short.clear()
+        self._noted.unpark_all()
         for queue in (self._usual, *self._others.values()):
             queue.wanted = 0
             _empty(queue)

@@ -226,6 +226,11 @@ class Pipeline:
             )
         return dispatch
 
+    def may_refuse(self, dispatch: Dispatch) -> bool:
+        """Whether there is anything in stages 3 and 4 for `decide` to do with this call."""
+        tool = dispatch.tool
+        return bool(dispatch.hooks.pre_execute) or (tool is not None and tool.approval is not None)
+
     async def decide(self, dispatch: Dispatch) -> None:
         """Stages 3 and 4, as far as they go without an answer from somebody: sets `question` or an outcome.
 
@@ -235,7 +240,7 @@ class Pipeline:
             return
         await trio.lowlevel.checkpoint_if_cancelled()
         call, tool = dispatch.call, dispatch.tool
-        if not dispatch.hooks.pre_execute and (tool is None or tool.approval is None):
+        if not self.may_refuse(dispatch):
             return
         try:
             question: str | None = None

@@ -28,6 +28,11 @@ class Job(Protocol):
         """Whether somebody's answer is needed before it may start; known after `decide`."""
         ...
 
+    @property
+    def is_undecided(self) -> bool:
+        """Whether there is anything to decide; without it `decide` is not called."""
+        ...
+
     def may_overlap(self) -> bool:
         """Asked right before the start."""
         ...
@@ -119,6 +124,11 @@ class Scheduler(Generic[_J]):
         self._changed.unpark_all()
         self._note_end()
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is closed, all jobs have ended, and none of them raised."""
+        return self._ended.is_set() and self._error is None
+
     async def ended(self, seconds: float) -> list[_J]:
         """Wait, after `close`, until all jobs have ended; return those that have not within `seconds`.
 
@@ -165,6 +175,9 @@ class Scheduler(Generic[_J]):
         if len(self._running) >= (self._cap if overlaps else 1):
             await self._changed.park()  # until one ends
             return None
+        if not job.is_undecided:
+            await trio.lowlevel.checkpoint_if_cancelled()
+            return job, overlaps
         with self._deciding:
             await self._decide(job)
             if job.asks:
@@ -180,7 +193,7 @@ class Scheduler(Generic[_J]):
         return (job, overlaps) if due else None
 
     async def _decide(self, job: _J) -> None:
-        if job not in self._decided:
+        if job.is_undecided and job not in self._decided:
             self._decided.add(job)
             await job.decide()
 

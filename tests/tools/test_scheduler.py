@@ -29,6 +29,8 @@ class FakeJob:
         self.asks = False
         self.scope = trio.CancelScope()
 
+    is_undecided = True
+
     def may_overlap(self):
         return self.overlaps
 
