@@ -27,6 +27,10 @@ from codemode.tools.registry import Registry
 __all__ = ["TOOLKITS", "Kit", "Setting"]
 
 
+SKILL_FOLDERS = (".agents", ".claude", ".codex")
+"""Where agent clients keep skills, in a project and in the home directory: in `skills` beneath these."""
+
+
 class Setting(Struct, frozen=True):
     """What a command gives to each toolkit. `jobs` are the background jobs of all of them."""
 
@@ -56,6 +60,19 @@ what it needs is not installed."""
 @asynccontextmanager
 async def _shell(setting: Setting) -> AsyncIterator[Kit]:
     yield Kit(shell(setting.workspace, jobs=setting.jobs))
+
+
+@asynccontextmanager
+async def _skills(setting: Setting) -> AsyncIterator[Kit]:
+    from codemode.toolkits.skills import skills
+
+    places = [base / name / "skills" for base in (setting.workspace, Path.home()) for name in SKILL_FOLDERS]
+    found = [place for place in places if place.is_dir()]
+    if not found:
+        raise ToolDefinitionError(
+            f"there are no skills; they are looked for in {', '.join(map(str, places))}"
+        )
+    yield Kit(skills(found))
 
 
 @asynccontextmanager
@@ -102,6 +119,7 @@ TOOLKITS: Mapping[str, Opener] = MappingProxyType(
         "plan": _plan,
         "questions": _questions,
         "shell": _shell,
+        "skills": _skills,
         "todo": _todo,
         "web": _web,
     }

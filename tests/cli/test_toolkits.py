@@ -113,6 +113,22 @@ def working_in(directory):
     return found
 
 
+def test_the_skills_toolkit_looks_where_agent_clients_keep_skills(tmp_path):
+    home, workspace = tmp_path / "home", tmp_path / "workspace"
+    for base, name in ((home / ".claude", "a"), (workspace / ".agents", "b")):
+        folder = base / "skills" / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: d\n---\nDo {name}.\n")
+    source = "return [tools.skill('a')['content'], tools.skill('b')['content']]"
+    assert result(run(workspace, source, "--toolkit", "skills", HOME=str(home))) == ["Do a.", "Do b."]
+    done = run(tmp_path, source, "--toolkit", "skills", HOME=str(tmp_path))
+    assert done.returncode == 2
+    assert (
+        f"they are looked for in .agents/skills, .claude/skills, .codex/skills, {tmp_path}/.agents/skills"
+        in done.stderr
+    )
+
+
 def test_an_extra_that_is_not_installed_is_named(tmp_path):
     (tmp_path / "httpcore.py").write_text("raise ImportError('not here', name='httpcore')\n")
     done = subprocess.run(

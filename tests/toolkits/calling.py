@@ -14,29 +14,29 @@ from codemode.values import thaw
 __all__ = ["CodeMode", "both", "failure", "from_program", "program_failure", "shown", "value"]
 
 
-async def value(scope: Scope, name: str, **arguments: Any) -> Any:
+async def value(scope: Scope, name: str, /, **arguments: Any) -> Any:
     outcome = await scope.call(name, arguments)
     assert isinstance(outcome, Success), outcome.error
     return thaw(outcome.value)
 
 
-async def failure(scope: Scope, name: str, **arguments: Any) -> FailureReason:
+async def failure(scope: Scope, name: str, /, **arguments: Any) -> FailureReason:
     outcome = await scope.call(name, arguments)
     assert isinstance(outcome, Failure), outcome.value
     return outcome.error
 
 
-async def shown(scope: Scope, name: str, **arguments: Any) -> str:
+async def shown(scope: Scope, name: str, /, **arguments: Any) -> str:
     return text_of((await scope.call(name, arguments)).content)
 
 
-async def from_program(scope: Scope, name: str, **arguments: Any) -> Any:
+async def from_program(scope: Scope, name: str, /, **arguments: Any) -> Any:
     result = await scope.run(f"return tools[{name!r}](**{arguments!r})")
     assert result.error is None, result.error
     return result.result
 
 
-async def both(scope: Scope, name: str, **arguments: Any) -> Any:
+async def both(scope: Scope, name: str, /, **arguments: Any) -> Any:
     """The value that a model's call gives, which a program's call has to give, too."""
     direct = await value(scope, name, **arguments)
     nested = await from_program(scope, name, **arguments)
@@ -44,7 +44,7 @@ async def both(scope: Scope, name: str, **arguments: Any) -> Any:
     return direct
 
 
-async def program_failure(scope: Scope, name: str, **arguments: Any) -> tuple[str | None, str]:
+async def program_failure(scope: Scope, name: str, /, **arguments: Any) -> tuple[str | None, str]:
     """Code and message that a program catches."""
     result = await scope.run(
         f"try:\n    tools[{name!r}](**{arguments!r})\n"
