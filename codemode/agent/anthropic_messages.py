@@ -66,9 +66,8 @@ class AnthropicMessages:
             ):
                 return await read_answer(chunks, AnthropicStream(), show)
         except anthropic.APIStatusError as error:
-            raise status_error(
-                self.name, error.status_code, error.message, error.response.headers.get("retry-after")
-            ) from None
+            after = error.response.headers.get("retry-after")
+            raise status_error(self.name, error.status_code, error.body, error.message, after) from None
         except anthropic.APIConnectionError as error:
             cause = error.__cause__ or error
             raise ProviderError(f"{self.name} cannot be reached: {_words(cause)}", retryable=True) from None

@@ -67,9 +67,8 @@ class OpenAIResponses:
             ):
                 return await read_answer(chunks, OpenAIStream(), show)
         except openai.APIStatusError as error:
-            raise status_error(
-                self.name, error.status_code, error.message, error.response.headers.get("retry-after")
-            ) from None
+            after = error.response.headers.get("retry-after")
+            raise status_error(self.name, error.status_code, error.body, error.message, after) from None
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             raise ProviderError(f"{self.name} cannot be reached: {_words(cause)}", retryable=True) from None

@@ -91,14 +91,21 @@ def missing_extra(name: str) -> ProviderError:
 _TEMPORARY = frozenset({408, 409, 429})
 
 
-def status_error(name: str, status: int, message: str, retry_after: str | None) -> ProviderError:
-    """Return the error for an HTTP status; 408, 409, 429 and those from 500 on may be tried again."""
+def status_error(
+    name: str, status: int, body: object, message: str, retry_after: str | None
+) -> ProviderError:
+    """Return the error for an HTTP status; 408, 409, 429 and those from 500 on may be tried again.
+
+    Its words are those in the `body`, or else `message`.
+    """
+    said = body.get("error", body) if isinstance(body, dict) else None
+    words = said.get("message") if isinstance(said, dict) else None
     try:
         seconds = float(retry_after) if retry_after is not None else None
     except ValueError:  # a date
         seconds = None
     return ProviderError(
-        f"{name} answered with status {status}: {message}",
+        f"{name} answered with status {status}: {words or message}",
         retryable=status in _TEMPORARY or status >= 500,
         retry_after=seconds,
         status=status,

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from codemode.cli import demo, doctor, log, run
+from codemode.cli import chat, demo, doctor, log, run
 from codemode.cli.terminal import UsageError, printable
 from codemode.cli.toolkits import TOOLKITS
 from codemode.sandbox import Limits
@@ -79,37 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "program", metavar="PROGRAM", help="a file with the program, or - for standard input"
     )
-    command.add_argument(
-        "--workspace",
-        metavar="DIR",
-        default=".",
-        help="the directory that the file tools see (default: the current one)",
-    )
-    command.add_argument(
-        "--write", action="store_true", help="also give the tools that change files: write and edit"
-    )
-    command.add_argument(
-        "--tools",
-        metavar="MODULE:NAME",
-        action="append",
-        default=[],
-        help="give tools of your own: a Tool, or a list of them, in an importable module (repeatable)",
-    )
-    command.add_argument(
-        "--toolkit",
-        metavar="NAME",
-        action="append",
-        default=[],
-        choices=sorted(TOOLKITS),
-        help=f"also give the tools of this toolkit: {', '.join(sorted(TOOLKITS))} (repeatable)",
-    )
-    command.add_argument(
-        "--allow",
-        metavar="TOOL",
-        action="append",
-        default=[],
-        help="do not ask before calls of this tool, which needs approval (repeatable)",
-    )
+    _add_tools(command)
     command.add_argument("--json", action="store_true", help="print one JSON object instead, at the end")
     command.add_argument("--session", metavar="FILE", help="keep the log of all calls in this SQLite file")
     defaults = Limits()
@@ -144,6 +114,49 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(command=run.command)
 
     command = commands.add_parser(
+        "chat",
+        help="talk with a model that runs programs over a workspace",
+        description="Talk with a model that has tools over a workspace, on the terminal or line by line from standard "
+        "input. Keys and addresses come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …_BASE_URL). Exit "
+        "code: 0 at the end of input, 1 it could not go on, 2 wrong usage.",
+    )
+    command.add_argument("--model", metavar="NAME", required=True, help="the model, by its provider's name")
+    command.add_argument(
+        "--provider",
+        choices=sorted(chat.PROVIDERS),
+        default="anthropic",
+        help="whose API is spoken (default: %(default)s); each needs the extra of that name",
+    )
+    command.add_argument(
+        "--mode",
+        choices=["code", "native", "both"],
+        default="code",
+        help="what the model can call: run_code, the tools themselves, or both (default: %(default)s)",
+    )
+    _add_tools(command)
+    command.add_argument(
+        "--session", metavar="FILE", help="keep the conversation in this SQLite file, and go on with it"
+    )
+    command.add_argument(
+        "--system", metavar="TEXT", default="", help="what the model is told before all else"
+    )
+    command.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=_count,
+        default=8192,
+        help="tokens of one answer (default: %(default)d)",
+    )
+    command.add_argument(
+        "--max-steps",
+        metavar="N",
+        type=_count,
+        default=50,
+        help="answers until the model has its last word (default: %(default)d)",
+    )
+    command.set_defaults(command=chat.command)
+
+    command = commands.add_parser(
         "demo",
         help="see a program work on real files",
         description="Run a program over a real source tree and show it, each of its tool calls as they "
@@ -168,6 +181,41 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_tools(command: argparse.ArgumentParser) -> None:
+    """Add the options that say which tools there are."""
+    command.add_argument(
+        "--workspace",
+        metavar="DIR",
+        default=".",
+        help="the directory that the file tools see (default: the current one)",
+    )
+    command.add_argument(
+        "--write", action="store_true", help="also give the tools that change files: write and edit"
+    )
+    command.add_argument(
+        "--tools",
+        metavar="MODULE:NAME",
+        action="append",
+        default=[],
+        help="give tools of your own: a Tool, or a list of them, in an importable module (repeatable)",
+    )
+    command.add_argument(
+        "--toolkit",
+        metavar="NAME",
+        action="append",
+        default=[],
+        choices=sorted(TOOLKITS),
+        help=f"also give the tools of this toolkit: {', '.join(sorted(TOOLKITS))} (repeatable)",
+    )
+    command.add_argument(
+        "--allow",
+        metavar="TOOL",
+        action="append",
+        default=[],
+        help="do not ask before calls of this tool, which needs approval (repeatable)",
+    )
+
+
 def _seconds(text: str) -> float:
     try:
         seconds = float(text)
@@ -182,7 +230,7 @@ def _seconds(text: str) -> float:
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of calls; write a whole number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is no number; write a whole number above 0")
     return int(text)
 
 

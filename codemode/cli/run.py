@@ -26,7 +26,15 @@ from codemode.toolkits import files
 from codemode.tools.definition import Tool
 from codemode.tools.registry import Registry
 
-__all__ = ["command", "load_tools", "read_program", "workspace_path"]
+__all__ = [
+    "check_allowed",
+    "command",
+    "load_tools",
+    "open_registry",
+    "open_toolkit",
+    "read_program",
+    "workspace_path",
+]
 
 
 def command(options: argparse.Namespace) -> int:
@@ -38,7 +46,7 @@ def command(options: argparse.Namespace) -> int:
         max_calls=options.max_calls,
     )
     source = read_program(options.program)
-    return trio.run(_set_up_and_run, source, _registry(options), limits, options)
+    return trio.run(_set_up_and_run, source, open_registry(options), limits, options)
 
 
 async def _set_up_and_run(
@@ -51,8 +59,8 @@ async def _set_up_and_run(
     try:
         async with AsyncExitStack() as stack:
             try:
-                kits = [await _open_toolkit(name, setting, stack) for name in dict.fromkeys(options.toolkit)]
-                _check_allowed(options.allow, registry)
+                kits = [await open_toolkit(name, setting, stack) for name in dict.fromkeys(options.toolkit)]
+                check_allowed(options.allow, registry)
             except UsageError as error:
                 problem = error  # raised outside, where no toolkit's nursery wraps it in a group
             else:
@@ -65,7 +73,8 @@ async def _set_up_and_run(
     return code
 
 
-async def _open_toolkit(name: str, setting: Setting, stack: AsyncExitStack) -> Kit:
+async def open_toolkit(name: str, setting: Setting, stack: AsyncExitStack) -> Kit:
+    """Add a toolkit to the tools, for as long as the stack is open. Raises `UsageError`."""
     try:
         kit = await stack.enter_async_context(TOOLKITS[name](setting))
         for each in kit.tools:
@@ -76,7 +85,8 @@ async def _open_toolkit(name: str, setting: Setting, stack: AsyncExitStack) -> K
     return kit
 
 
-def _check_allowed(names: Iterable[str], registry: Registry) -> None:
+def check_allowed(names: Iterable[str], registry: Registry) -> None:
+    """Raise `UsageError` for a name in `--allow` that is no tool."""
     for name in names:
         if name not in registry:
             raise UsageError(
@@ -84,7 +94,8 @@ def _check_allowed(names: Iterable[str], registry: Registry) -> None:
             )
 
 
-def _registry(options: argparse.Namespace) -> Registry:
+def open_registry(options: argparse.Namespace) -> Registry:
+    """Return the tools that `--workspace`, `--write` and `--tools` ask for. Raises `UsageError`."""
     try:
         registry = Registry(files(workspace_path(options.workspace), write=options.write))
     except (ToolDefinitionError, OSError) as error:

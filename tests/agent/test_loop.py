@@ -196,7 +196,7 @@ async def test_in_mode_code_the_model_sees_run_code_and_the_signatures_and_its_p
         log = list(cm.session.events())
     assert result.text == "15."
     assert [each["name"] for each in model.requests[0]["tools"]] == ["run_code"]
-    assert "tools.stock(item: str = 'apple')" in model.requests[0]["system"]
+    assert 'def stock(item: str = "apple") -> int' in model.requests[0]["system"]
     assert texts(model.requests[1], 2) == ["looking\n15"]
     assert "only run_code can be called directly" in texts(model.requests[2], 4)[0]
     assert printed == [("p", "looking\n")]

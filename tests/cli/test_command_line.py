@@ -167,7 +167,7 @@ def test_tools_of_ones_own_are_given_by_module_and_name(place):
         (["run", "-", "--cpu", "nan"], "argument --cpu: 'nan' is no time"),
         (["run", "-", "--memory", "0"], "'0' is no size"),
         (["run", "-", "--memory", "lots"], "'lots' is no size; write 512M or 2G"),
-        (["run", "-", "--max-calls", "-1"], "argument --max-calls: '-1' is no number of calls"),
+        (["run", "-", "--max-calls", "-1"], "argument --max-calls: '-1' is no number"),
         (["run"], "the following arguments are required: PROGRAM"),
         (["dance"], "invalid choice: 'dance'"),
         ([], "required: COMMAND"),

@@ -1,0 +1,195 @@
+"""`codemode chat`: a plain terminal chat over a workspace. What the model sees and does is in `codemode.agent`.
+
+Messages come from the terminal, or line by line from standard input when that is something else; approvals are
+asked on the terminal in either case. Ctrl-C stops the turn that is under way; without one it ends the chat.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import trio
+
+from codemode.agent import Agent, AnthropicMessages, OpenAIResponses, Provider
+from codemode.cli.approve import CommandLineApprover, Terminal, open_terminal
+from codemode.cli.chat_view import ChatView
+from codemode.cli.run import check_allowed, open_registry, open_toolkit, workspace_path
+from codemode.cli.terminal import UsageError, printable, write
+from codemode.cli.toolkits import Kit, Setting
+from codemode.engine import CodeMode
+from codemode.errors import ConversationError, SandboxUnavailable, SessionError
+from codemode.tools.registry import Registry
+
+__all__ = ["PROVIDERS", "command"]
+
+PROVIDERS: dict[str, type[AnthropicMessages] | type[OpenAIResponses]] = {
+    "anthropic": AnthropicMessages,
+    "openai": OpenAIResponses,
+}
+
+_HELP = """\
+/new   leave out all that was said so far (it stays in the session)
+/quit  end; so does Ctrl-D
+A line that ends with \\ goes on in the next one. Ctrl-C stops what the model is doing.
+"""
+
+
+def command(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code: 0 at the end of input, 1 when it cannot go on, 130 interrupted.
+
+    Raises `UsageError`, and OSError when nothing can be written.
+    """
+    return trio.run(_set_up, open_registry(options), options)
+
+
+async def _set_up(registry: Registry, options: argparse.Namespace) -> int:
+    terminal = open_terminal()
+    setting = Setting(workspace_path(options.workspace), registry, terminal)
+    problem: Exception | None = None
+    code = 1
+    try:
+        async with AsyncExitStack() as stack:
+            try:
+                kits = [await open_toolkit(name, setting, stack) for name in dict.fromkeys(options.toolkit)]
+                check_allowed(options.allow, registry)
+                provider = await stack.enter_async_context(_provider(options))
+            except (UsageError, ConversationError) as error:
+                problem = error  # raised outside, where no toolkit's nursery wraps it in a group
+            else:
+                code = await _chat(registry, options, provider, terminal, kits)
+    finally:
+        if terminal is not None:
+            terminal.close()
+    if isinstance(problem, UsageError):
+        raise problem
+    if problem is not None:
+        return _say_no(problem)
+    return code
+
+
+@asynccontextmanager
+async def _provider(options: argparse.Namespace) -> AsyncIterator[Provider]:
+    async with PROVIDERS[options.provider](options.model) as provider:
+        yield provider
+
+
+async def _chat(
+    registry: Registry,
+    options: argparse.Namespace,
+    provider: Provider,
+    terminal: Terminal | None,
+    kits: Iterable[Kit],
+) -> int:
+    approver = CommandLineApprover(options.allow, terminal)
+    code = 1
+    try:
+        async with CodeMode(registry, session=options.session, approver=approver, mode=options.mode) as cm:
+            for kit in kits:
+                if kit.begin is not None:
+                    kit.begin(cm.session)
+            view = ChatView()
+            agent = Agent(
+                cm,
+                provider,
+                system=options.system,
+                max_tokens=options.max_tokens,
+                max_steps=options.max_steps,
+                watcher=view,
+            )
+            async with trio.open_nursery() as nursery:
+                talk = _Talk(agent, view, _lines(terminal), nursery.cancel_scope)
+                await nursery.start(talk.watch_interrupts)
+                code = await talk.go()
+                nursery.cancel_scope.cancel()
+            return talk.code if talk.code is not None else code
+    except* (SandboxUnavailable, SessionError, ConversationError) as group:
+        code = _say_no(group)
+    return code
+
+
+class _Talk:
+    """The talk itself: what is typed goes to the model, until there is no more."""
+
+    def __init__(
+        self, agent: Agent, view: ChatView, lines: AsyncIterator[str], scope: trio.CancelScope
+    ) -> None:
+        self._agent = agent
+        self._view = view
+        self._lines = lines
+        self._scope = scope
+        self._turn: trio.CancelScope | None = None
+        self.code: int | None = None
+
+    async def watch_interrupts(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """SIGINT stops a turn, or else the chat; SIGTERM and SIGHUP the chat, with its log complete."""
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+            task_status.started()
+            async for number in signals:
+                if number == signal.SIGINT and self._turn is not None:
+                    self._turn.cancel()
+                else:
+                    self.code = 128 + number
+                    self._scope.cancel()
+
+    async def go(self) -> int:
+        if self._agent.is_waited_for:
+            self._view.note("the last turn did not come to its end; an empty line lets the model go on")
+        while True:
+            self._view.prompt()
+            line = await self._message()
+            if line is None or line == "/quit":
+                self._view.end()
+                return 0
+            if line == "/new":
+                self._agent.forget()
+                self._view.note("a new conversation begins")
+            elif line in ("/help", "/?"):
+                self._view.note(_HELP.rstrip())
+            elif line or self._agent.is_waited_for:
+                await self._say(line)
+
+    async def _message(self) -> str | None:
+        """Return what was typed, over several lines if they end with a backslash; None at the end of input."""
+        parts: list[str] = []
+        async for line in self._lines:
+            text = line.rstrip("\r\n")
+            if not text.endswith("\\"):
+                return "\n".join([*parts, text]).strip()
+            parts.append(text[:-1])
+        return "\n".join(parts).strip() or None
+
+    async def _say(self, line: str) -> None:
+        self._turn = trio.CancelScope()
+        try:
+            with self._turn:
+                result = await (self._agent.run(line) if line else self._agent.go_on())
+                self._view.ended(result)
+        finally:
+            stopped, self._turn = self._turn.cancelled_caught, None
+        if stopped:
+            self._view.note("stopped")
+
+
+async def _lines(terminal: Terminal | None) -> AsyncIterator[str]:
+    """What is typed on the terminal, or what comes on standard input if that is something else; line by line."""
+    while True:
+        if terminal is not None and sys.stdin.isatty():
+            line = await terminal.read_line()
+        else:
+            data = await trio.to_thread.run_sync(sys.stdin.buffer.readline, abandon_on_cancel=True)
+            line = data.decode("utf-8", "replace")
+        if not line:
+            return
+        yield line
+
+
+def _say_no(error: BaseException) -> int:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    sys.stdout.flush()
+    write(f"codemode: {printable(str(error))}\n", sys.stderr)
+    return 1
