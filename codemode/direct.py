@@ -122,6 +122,10 @@ class _DirectCall:
         assert self.dispatch.outcome is not None
         return self.dispatch.outcome
 
+    @property
+    def is_undecided(self) -> bool:
+        return self._owner.pipeline.may_refuse(self.dispatch)
+
     def may_overlap(self) -> bool:
         call = self.dispatch.call
         tool = self._owner.pipeline.registry.get(call.name)
