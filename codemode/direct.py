@@ -136,10 +136,6 @@ class _DirectCall:
         if self._scope is not None:
             self._scope.cancel()
 
-    @property
-    def is_undecided(self) -> bool:
-        return self._owner.pipeline.may_refuse(self.dispatch)
-
     async def decide(self) -> None:
         with self._stoppable():
             await self._owner.pipeline.decide(self.dispatch)
