@@ -129,7 +129,8 @@ class NestedCalls:
         self._jobs.pop(id, None)
 
     async def _answer(self, jobs: Sequence[_NestedCall]) -> None:
-        await self.pipeline.answer([job.dispatch for job in jobs])
+        with jobs[0].hold() if jobs else contextlib.nullcontext():
+            await self.pipeline.answer([job.dispatch for job in jobs])
 
 
 class _NestedCall:
@@ -158,6 +159,10 @@ class _NestedCall:
     @property
     def asks(self) -> bool:
         return self.dispatch.question is not None and self.dispatch.outcome is None
+
+    def hold(self) -> contextlib.AbstractContextManager[None]:
+        """Stop the run's clock: a person is being asked, and may take long."""
+        return self._request.hold()
 
     def may_overlap(self) -> bool:
         call = self.dispatch.call

@@ -11,7 +11,8 @@ brings what became of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -48,7 +49,8 @@ _CLAIMS: dict[str, RunErrorKind] = {
 class Conversation:
     """One run's protocol.
 
-    `send` takes the bytes of a frame for the guest and must not block. `over` is set once, by the guest's own end
+    `send` takes the bytes of a frame for the guest and must not block. `stop_clock` is called with True when the run's
+    wall time is to stand still, and with False when it goes on. `over` is set once, by the guest's own end
     or by `stop`; `ending` is then why, or None when the run ended well. `crowded` says that the calls in flight
     hold all the arguments that they may; the carrier then reads no more until `relieved` has been called.
     """
@@ -60,12 +62,15 @@ class Conversation:
         handler: RunHandler,
         send: Callable[[bytes], None],
         relieved: Callable[[], object],
+        stop_clock: Callable[[bool], None],
     ) -> None:
         self._tools = frozenset(tools)
         self._limits = limits
         self._handler = handler
         self._send = send
         self._relieved = relieved
+        self._stop_clock = stop_clock
+        self._holds = 0
         self._reader = wire.FrameReader(
             max(limits.result_bytes, limits.log_bytes, limits.error_bytes) + _OVERHEAD_BYTES
         )
@@ -248,6 +253,19 @@ class Conversation:
             self._close_call(id)
             self._send(data)
 
+    @contextlib.contextmanager
+    def hold(self) -> Iterator[None]:
+        """Stop the clock for as long as this is entered, by one or by several at once."""
+        self._holds += 1
+        if self._holds == 1:
+            self._stop_clock(True)
+        try:
+            yield
+        finally:
+            self._holds -= 1
+            if not self._holds:
+                self._stop_clock(False)
+
     def _close_call(self, id: int) -> bool:
         """Strike a call off those in flight. Returns whether it was one of them."""
         length = self._open.pop(id, None)
@@ -274,6 +292,9 @@ class _Call:
     def answer(self, value: JSON) -> None:
         """Give the program a value that `values.check` accepts."""
         self._conversation.reply(self.id, lambda: wire.Value(self.id, Raw(wire.encode_value(value))))
+
+    def hold(self) -> contextlib.AbstractContextManager[None]:
+        return self._conversation.hold()
 
     def fail(self, message: str, code: str | None = None) -> None:
         """Raise at the program's call. Text that is no Unicode is sent with its bad characters replaced."""

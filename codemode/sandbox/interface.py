@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from codemode.sandbox.limits import Limits
@@ -31,6 +32,10 @@ class CallRequest(Protocol):
 
     def answer(self, value: JSON) -> None: ...
     def fail(self, message: str, code: str | None = None) -> None: ...
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Stop the clock of the run's wall time for as long as it is entered: somebody is being asked."""
+        ...
 
 
 class RunHandler(Protocol):

@@ -18,7 +18,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """
 
     wall_seconds: float = 300.0
-    """Real time from the start of the program, waiting for tools included: `timeout`."""
+    """Real time from the start of the program, waiting for tools included, waiting for approvals not: `timeout`."""
     cpu_seconds: float = 30.0
     """Processor time of the program itself; waiting for a tool costs nothing: `timeout`."""
     memory_bytes: int = 512 * MIB

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 from collections import deque
@@ -144,7 +145,10 @@ class LocalSandbox:
             raise SandboxUnavailable(f"no guest can be started: {error.strerror}") from error
         outbox = _Outbox(guest, nursery)
         room = trio.lowlevel.ParkingLot()
-        conversation = Conversation(tools, limits, handler, outbox.send, relieved=room.unpark_all)
+        clock = _WallClock(limits.wall_seconds)
+        conversation = Conversation(
+            tools, limits, handler, outbox.send, relieved=room.unpark_all, stop_clock=clock.stop
+        )
         outbox.overflowed = lambda: conversation.stop(ending.protocol("it does not read its answers"))
         started = trio.current_time()
         before = guest.used()
@@ -153,9 +157,9 @@ class LocalSandbox:
             outbox.send(program)
             if pool.is_empty(pair):
                 pool.refill(pair)
-            with trio.move_on_at(started + limits.wall_seconds) as wall:
+            with clock.running():
                 await self._listen(guest, conversation, room, limits)
-            if wall.cancelled_caught:
+            if clock.has_run_out:
                 conversation.stop(ending.out_of_wall(limits))
                 guest.kill()
                 await _hear_out(guest, conversation)
@@ -326,6 +330,31 @@ def _was_killed(guest: Guest) -> bool:
     if ended is None:
         return not guest.refused
     return os.WIFSIGNALED(ended.status) and os.WTERMSIG(ended.status) == signal.SIGKILL
+
+
+class _WallClock:
+    """The wall time of a run, which stands still while somebody is being asked."""
+
+    def __init__(self, seconds: float) -> None:
+        self._scope = trio.CancelScope()
+        self._left = seconds
+
+    @property
+    def has_run_out(self) -> bool:
+        return self._scope.cancelled_caught
+
+    def running(self) -> trio.CancelScope:
+        """Start it, for a block that is cancelled when the time is up."""
+        self._scope.deadline = trio.current_time() + self._left
+        return self._scope
+
+    def stop(self, stops: bool) -> None:
+        now = trio.current_time()
+        if stops:
+            self._left = self._scope.deadline - now
+            self._scope.deadline = math.inf
+        else:
+            self._scope.deadline = now + self._left
 
 
 class _Outbox:

@@ -287,6 +287,7 @@ class Host:
             self,
             self.send,
             relieved=self.relieve,  # type: ignore[arg-type]
+            stop_clock=lambda stops: None,
         )
 
     def relieve(self) -> None:

@@ -20,8 +20,13 @@ def converse(recorder: Recorder, **limits: int) -> tuple[Conversation, list[wire
     """A conversation with a tool named echo, and the frames that it sends."""
     sent: list[wire.FromHost] = []
     conversation = Conversation(
-        ["echo"], Limits(**limits), recorder, lambda data: sent.append(wire.from_host(data[4:])), lambda: None
-    )  # type: ignore[arg-type]
+        ["echo"],
+        Limits(**limits),  # type: ignore[arg-type]
+        recorder,
+        lambda data: sent.append(wire.from_host(data[4:])),
+        relieved=lambda: None,
+        stop_clock=lambda stops: None,
+    )
     return conversation, sent
 
 
@@ -163,3 +168,20 @@ def test_an_answer_is_encoded_once_and_integers_of_any_size_survive() -> None:
     assert isinstance(answer, wire.Value)
     assert wire.decode_frozen(answer.value) == [2**70, -1, 0.5]
     assert msgspec.msgpack.decode(bytes(raw([1]))) == [1]
+
+
+def test_the_clock_stands_still_as_long_as_anybody_holds_it() -> None:
+    stopped: list[bool] = []
+    recorder = Recorder()
+    requests: list[Any] = []
+    recorder.call = requests.append  # type: ignore[method-assign]
+    conversation = Conversation(
+        ["echo"], Limits(), recorder, ignore, relieved=lambda: None, stop_clock=stopped.append
+    )
+    for number in (1, 2):
+        feed(conversation, wire.pack(wire.Call(number, "echo", raw({}))))
+    with requests[0].hold():
+        with requests[1].hold():
+            assert stopped == [True]
+        assert stopped == [True]
+    assert stopped == [True, False]

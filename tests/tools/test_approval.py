@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from codemode import CodeMode, Hooks, as_json, tool
+from codemode import CodeMode, Hooks, Limits, as_json, tool
 from codemode.tools.hooks import Ask
 
 DONE = []
@@ -145,3 +145,17 @@ async def test_a_run_that_ends_while_somebody_is_asked_takes_the_question_back()
     assert taken_back == [1]
     assert DONE == []
     assert "tool/code-dispatch-start" not in types  # it never started
+
+
+async def test_the_time_that_an_answer_takes_is_not_the_program_s():
+    async def slow(requests):
+        await trio.sleep(1.6)
+        return ["allow-once"] * len(requests)
+
+    async with CodeMode([write], approver=slow, limits=Limits(wall_seconds=1.5)) as cm:
+        result = await cm.run("tools.write(path='a')\nreturn tools.write(path='b')")
+        assert result.error is None, result.error
+        assert result.usage.wall_seconds > 3.2
+        late = await cm.run("import time\ntools.write(path='a')\ntime.sleep(5)")
+    assert late.error.kind == "timeout"
+    assert "1.5 s of wall time" in late.error.message
