@@ -80,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         "program", metavar="PROGRAM", help="a file with the program, or - for standard input"
     )
     _add_tools(command)
+    _add_packages(command)
     command.add_argument("--json", action="store_true", help="print one JSON object instead, at the end")
     command.add_argument("--session", metavar="FILE", help="keep the log of all calls in this SQLite file")
     defaults = Limits()
@@ -176,6 +177,7 @@ def _parser() -> argparse.ArgumentParser:
         "ones. Exit code: 0 every required layer stands, 1 one does not.",
     )
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    _add_packages(command)
     command.set_defaults(command=doctor.command)
     log.add_parser(commands)
     return parser
@@ -213,6 +215,24 @@ def _add_tools(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="do not ask before calls of this tool, which needs approval (repeatable)",
+    )
+
+
+def _add_packages(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--package",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="let programs import this package; its source is held to the rules of programs (repeatable)",
+    )
+    command.add_argument(
+        "--trusted-package",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="the same without those rules, for compiled ones such as numpy: its objects may lead a program past the "
+        "language wall, not the process wall (repeatable)",
     )
 
 

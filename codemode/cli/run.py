@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from codemode.cli.toolkits import TOOLKITS, Kit, Setting
 from codemode.engine import CodeMode, RunResult
 from codemode.errors import SandboxUnavailable, SessionError, ToolDefinitionError
 from codemode.rendering import json_text
-from codemode.sandbox import Limits
+from codemode.sandbox import Limits, Package
+from codemode.sandbox.packages import checked
 from codemode.toolkits import files
 from codemode.tools.definition import Tool
 from codemode.tools.registry import Registry
@@ -29,6 +30,7 @@ from codemode.tools.registry import Registry
 __all__ = [
     "check_allowed",
     "command",
+    "given_packages",
     "load_tools",
     "open_registry",
     "open_toolkit",
@@ -46,11 +48,15 @@ def command(options: argparse.Namespace) -> int:
         max_calls=options.max_calls,
     )
     source = read_program(options.program)
-    return trio.run(_set_up_and_run, source, open_registry(options), limits, options)
+    return trio.run(_set_up_and_run, source, open_registry(options), limits, given_packages(options), options)
 
 
 async def _set_up_and_run(
-    source: str, registry: Registry, limits: Limits, options: argparse.Namespace
+    source: str,
+    registry: Registry,
+    limits: Limits,
+    packages: Sequence[Package],
+    options: argparse.Namespace,
 ) -> int:
     terminal = open_terminal()
     setting = Setting(workspace_path(options.workspace), registry, terminal)
@@ -64,7 +70,7 @@ async def _set_up_and_run(
             except UsageError as error:
                 problem = error  # raised outside, where no toolkit's nursery wraps it in a group
             else:
-                code = await _run(source, registry, limits, options, terminal, kits)
+                code = await _run(source, registry, limits, options, terminal, kits, packages)
     finally:
         if terminal is not None:
             terminal.close()
@@ -124,6 +130,7 @@ async def _run(
     options: argparse.Namespace,
     terminal: Terminal | None,
     kits: Iterable[Kit],
+    packages: Sequence[Package],
 ) -> int:
     approver = CommandLineApprover(options.allow, terminal)
     result: RunResult | None = None
@@ -132,7 +139,9 @@ async def _run(
             ending = _Ending(nursery.cancel_scope)
             printed = _Printed(ending)
             await nursery.start(ending.watch_signals)
-            async with CodeMode(registry, limits=limits, session=options.session, approver=approver) as cm:
+            async with CodeMode(
+                registry, limits=limits, session=options.session, approver=approver, packages=packages
+            ) as cm:
                 for kit in kits:
                     if kit.begin is not None:
                         kit.begin(cm.session)
@@ -233,6 +242,20 @@ def _report_unusable(kind: str, group: BaseExceptionGroup[Exception], as_json: b
     else:
         print(f"codemode: {printable(str(error))}", file=sys.stderr)
     return 1
+
+
+def given_packages(options: argparse.Namespace) -> tuple[Package, ...]:
+    """Return the packages that programs may import; those in the current directory can be found.
+
+    Raises `UsageError`.
+    """
+    names = [(name, False) for name in options.package] + [(name, True) for name in options.trusted_package]
+    if names and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        return checked(Package(name, trusted=trusted) for name, trusted in names)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def read_program(name: str) -> str:
