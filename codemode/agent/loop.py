@@ -19,7 +19,7 @@ from codemode.agent.history import EVENT_TYPES, History
 from codemode.agent.prompt import system_prompt
 from codemode.agent.provider import Provider, Retry
 from codemode.agent.turn import Turn, TurnResult
-from codemode.conversation import AssistantTurn, Request, build_request, to_message
+from codemode.conversation import AssistantTurn, Request, UserTurn, build_request, check_pairing, to_message
 from codemode.conversation.blocks import ToolUse, user_block
 from codemode.conversation.streams import Piece
 from codemode.direct import ModelCall
@@ -104,10 +104,25 @@ class Agent:
         self._close_calls({}, *_NOBODY_SAW)
 
     @property
+    def problem(self) -> ConversationError | None:
+        """What keeps the conversation in the session from going on, if anything does; `forget` leaves it behind.
+
+        An `IncompleteStateError` for a stored turn that is not whole, a `PairingError` for calls and results that
+        do not belong together, each with what and where.
+        """
+        try:
+            check_pairing(self._history.turns())
+        except ConversationError as error:
+            return error
+        return None
+
+    @property
     def is_waited_for(self) -> bool:
         """Whether the model has not had its last word: after a crash, an error or a budget, `go_on` asks it."""
+        if self.problem is not None:
+            return False
         turns = self._history.turns()
-        return bool(turns) and (turns[-1].role == "user" or turns[-1].stop == "pause")
+        return bool(turns) and (isinstance(turns[-1], UserTurn) or turns[-1].stop == "pause")
 
     async def run(self, message: str | Sequence[JSON]) -> TurnResult:
         """Say something to the model, and let it work until it has answered.

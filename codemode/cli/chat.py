@@ -136,7 +136,9 @@ class _Talk:
                     self._scope.cancel()
 
     async def go(self) -> int:
-        if self._agent.is_waited_for:
+        if self._agent.problem is not None:
+            self._view.note(f"{self._agent.problem}; this conversation cannot go on: /new begins another")
+        elif self._agent.is_waited_for:
             self._view.note("the last turn did not come to its end; an empty line lets the model go on")
         while True:
             self._view.prompt()
