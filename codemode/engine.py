@@ -356,7 +356,9 @@ class CodeMode(Scope):
             manager = trio.open_nursery()
             nursery = await manager.__aenter__()
             stack.push_async_callback(self._close, manager, nursery)
-            self._core.opened = _Opened(session, sandbox, nursery, Bodies(nursery))
+            bodies = Bodies(nursery)
+            stack.callback(self.registry.when_unneeded(bodies.lifespans.leave))
+            self._core.opened = _Opened(session, sandbox, nursery, bodies)
             self._stack = stack.pop_all()
         return self
 
