@@ -134,13 +134,22 @@ class Scope:
         finally:
             del self._runs[call_id]
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> Outcome:
+    async def call(
+        self, name: str, arguments: dict[str, Any], *, on_log: Callable[[str], None] | None = None
+    ) -> Outcome:
         """Make a direct call of one tool and return its outcome; a failure is an outcome too.
 
+        `on_log` receives what a program prints as it comes, when the tool is `run_code`; it must return at once.
         That it was made is durable before its body runs; `tool/result` is when this returns. Cancellation
         reaches the body and is passed on; a body that does not stop holds nobody for long.
         """
-        return await self._execute(name, arguments, _new_id())
+        call_id = _new_id()
+        if on_log is not None:
+            self._runs[call_id] = _RunOptions(on_log=on_log)
+        try:
+            return await self._execute(name, arguments, call_id)
+        finally:
+            self._runs.pop(call_id, None)
 
     async def call_all(
         self, calls: Sequence[ModelCall], *, on_log: Callable[[str, str], None] | None = None

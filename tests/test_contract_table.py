@@ -136,6 +136,25 @@ CONTRACT = {
     "what a tool can acquire bounds its value; what is only formatting bounds its rendering": [
         "toolkits/test_glob.py::test_the_value_has_all_paths_of_which_a_model_is_shown_the_first",
     ],
+    "an MCP tool's value is the protocol's content and, if there is some, its structured content": [
+        "mcp/test_client.py::test_a_value_is_the_protocols_content_and_structured_content",
+        "mcp/test_client.py::test_a_value_without_structured_content_has_none",
+        "mcp/test_client.py::test_content_blocks_are_kept_as_they_came_whatever_they_are",
+    ],
+    "an output schema that an MCP server advertises is enforced where it can be": [
+        "mcp/test_client.py::test_an_output_schema_is_enforced",
+        "mcp/test_definitions.py::test_an_output_schema_is_enforced_inside_the_envelope",
+    ],
+    "one that cannot be enforced counts as any JSON, and nothing pretends to check it": [
+        "mcp/test_definitions.py::test_an_output_schema_that_cannot_be_enforced_counts_as_any_json",
+    ],
+    "what is shown of an MCP tool is made of its content blocks": [
+        "mcp/test_client.py::test_a_direct_call_shows_images_and_a_program_gets_their_data",
+        "mcp/test_results.py::test_each_kind_of_block",
+    ],
+    "an MCP result that says isError is a failed call": [
+        "mcp/test_client.py::test_a_result_that_says_error_raises_with_its_text",
+    ],
 }
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import trio
 
-from codemode.cli.run import given_packages
+from codemode.cli.set_up import given_packages
 from codemode.cli.terminal import paint, printable, write
 from codemode.control import Layer
 from codemode.errors import SandboxUnavailable

@@ -53,6 +53,7 @@ class Registry:
         # Also of the root: by how many tools each lifespan is needed, and who is told when it is none any more.
         self._needed: dict[Lifespan, int] = {}
         self._unneeded: list[Callable[[Lifespan], None]] = []
+        self._watchers: list[Callable[[], None]] = []  # of the root
         self._cached_at = -1
         self._cached_tools: dict[str, Tool] = {}
         self._cached_hooks = Hooks()
@@ -179,6 +180,19 @@ class Registry:
 
         return remove
 
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` after every change here or in another layer of the same tree; return what ends that.
+
+        It is called at once, in the middle of whatever made the change: it must return soon and not raise.
+        """
+        self._root._watchers.append(changed)
+
+        def unwatch() -> None:
+            if changed in self._root._watchers:
+                self._root._watchers.remove(changed)
+
+        return unwatch
+
     # -------------------------------------------------------------------------------- reading
 
     @property
@@ -244,6 +258,8 @@ class Registry:
 
     def _changed(self) -> None:
         self._root._version += 1
+        for watcher in list(self._root._watchers):
+            watcher()
 
     def _view(self) -> dict[str, Tool]:
         version = self._root._version
