@@ -16,11 +16,10 @@ from typing import Any
 
 import trio
 
-from codemode.cli.set_up import given_packages
 from codemode.cli.terminal import paint, printable, write
 from codemode.control import Layer
 from codemode.errors import SandboxUnavailable
-from codemode.sandbox import LocalSandbox, Package
+from codemode.sandbox import LocalSandbox
 
 __all__ = ["command"]
 
@@ -52,20 +51,19 @@ _WIDTH = 100
 
 def command(options: argparse.Namespace) -> int:
     """Run the command and return its exit code: 0 if every required layer stands."""
-    packages = given_packages(options)
-    layers, problem = trio.run(_look, packages)
+    layers, problem = trio.run(_look)
     stands = not problem and all(layer.stands for layer in layers if layer.required)
     if options.json:
-        write(json.dumps(_as_object(layers, problem, stands, packages), ensure_ascii=False) + "\n")
+        write(json.dumps(_as_object(layers, problem, stands), ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write(_as_text(layers, problem, stands, packages))
+        sys.stdout.write(_as_text(layers, problem, stands))
     return 0 if stands else 1
 
 
-async def _look(packages: Sequence[Package]) -> tuple[tuple[Layer, ...], str]:
+async def _look() -> tuple[tuple[Layer, ...], str]:
     """Return the layers, and why no program could be confined, if none could."""
     try:
-        async with LocalSandbox(spares=0, packages=packages) as sandbox:
+        async with LocalSandbox(spares=0) as sandbox:
             return sandbox.layers, ""
     except SandboxUnavailable as error:
         return error.layers, str(error)
@@ -84,9 +82,7 @@ def _machine() -> dict[str, str]:
     }
 
 
-def _as_object(
-    layers: Sequence[Layer], problem: str, stands: bool, packages: Sequence[Package]
-) -> dict[str, Any]:
+def _as_object(layers: Sequence[Layer], problem: str, stands: bool) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "ok": stands,
         **_machine(),
@@ -101,21 +97,7 @@ def _as_object(
             for layer in layers
         ],
     }
-    if packages:
-        shown["packages"] = [
-            {"name": package.name, "trusted": package.trusted, "detail": _said_of(package)}
-            for package in packages
-        ]
     return shown | ({"problem": problem} if problem else {})
-
-
-def _said_of(package: Package) -> str:
-    """What a package does to the language wall."""
-    if package.trusted:
-        return (
-            "trusted: through its objects a program may get past the language wall; the process wall holds it"
-        )
-    return "under the rules of a program: the language wall stands"
 
 
 def _cures(layers: Sequence[Layer]) -> list[str]:
@@ -131,7 +113,7 @@ def _cures(layers: Sequence[Layer]) -> list[str]:
     return lines
 
 
-def _as_text(layers: Sequence[Layer], problem: str, stands: bool, packages: Sequence[Package]) -> str:
+def _as_text(layers: Sequence[Layer], problem: str, stands: bool) -> str:
     machine = _machine()
     lines = [
         f"The process wall on {machine['system']} {machine['release']} ({machine['machine']}), "
@@ -148,10 +130,6 @@ def _as_text(layers: Sequence[Layer], problem: str, stands: bool, packages: Sequ
             )
             lines.append(f"  {mark}  {layer.name:{width}}  {printable(layer.detail)}")
     lines += _cures(layers)
-    if packages and not problem:
-        lines += ["", paint("Packages", "bold", sys.stdout)]
-        width = max(len(package.name) for package in packages)
-        lines += [f"  {package.name:{width}}  {_said_of(package)}" for package in packages]
     lines.append("")
     if problem:
         lines += ["Programs cannot run here.", *map(printable, problem.splitlines())]

@@ -19,7 +19,7 @@ from codemode.cli.approve import Terminal
 from codemode.cli.ask import TerminalAsker
 from codemode.errors import ToolDefinitionError
 from codemode.session import Session
-from codemode.toolkits import Asker, Jobs, PlanMode, plugins, questions, shell, todo
+from codemode.toolkits import Asker, Jobs, PlanMode, questions, shell, todo
 from codemode.tools.definition import Tool
 from codemode.tools.hooks import Hooks
 from codemode.tools.registry import Registry
@@ -63,11 +63,6 @@ async def _shell(setting: Setting) -> AsyncIterator[Kit]:
 
 
 @asynccontextmanager
-async def _plugins(setting: Setting) -> AsyncIterator[Kit]:
-    yield Kit(plugins(setting.registry, setting.workspace))
-
-
-@asynccontextmanager
 async def _skills(setting: Setting) -> AsyncIterator[Kit]:
     from codemode.toolkits.skills import skills
 
@@ -78,6 +73,13 @@ async def _skills(setting: Setting) -> AsyncIterator[Kit]:
             f"there are no skills; they are looked for in {', '.join(map(str, places))}"
         )
     yield Kit(skills(found))
+
+
+@asynccontextmanager
+async def _terminal(setting: Setting) -> AsyncIterator[Kit]:
+    from codemode.toolkits.terminal import terminal
+
+    yield Kit(terminal(setting.workspace, jobs=setting.jobs))
 
 
 @asynccontextmanager
@@ -122,10 +124,10 @@ TOOLKITS: Mapping[str, Opener] = MappingProxyType(
     {
         "lsp": _lsp,
         "plan": _plan,
-        "plugins": _plugins,
         "questions": _questions,
         "shell": _shell,
         "skills": _skills,
+        "terminal": _terminal,
         "todo": _todo,
         "web": _web,
     }

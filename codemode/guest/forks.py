@@ -14,14 +14,13 @@ import platform
 import select
 import signal
 import socket
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NoReturn, Protocol
 
 import msgspec
 
 from codemode import control
-from codemode.control import Layer, PackageOrder
+from codemode.control import Layer
 from codemode.guest import pages
 from codemode.guest.confine import (
     DESCRIPTOR,
@@ -55,9 +54,7 @@ _TRIAL_SECONDS = 5.0
 class _Language(Protocol):
     """What this process needs of `codemode.guest.program`."""
 
-    def prepare(
-        self, packages: Sequence[PackageOrder] = (), announce: Callable[[str], None] = ...
-    ) -> None: ...
+    def prepare(self) -> None: ...
     def warm_up(self) -> None: ...
     def serve(self, fd: int) -> None: ...
 
@@ -69,9 +66,9 @@ def serve(descriptor: int, left: dict[str, str]) -> NoReturn:
     """
     channel = socket.socket(fileno=descriptor)
     try:
-        layers, cage, language = _boot(left, channel)
+        layers, cage, language = _boot(left)
     except BaseException as error:
-        channel.send(control.pack(_broken(error)))
+        channel.send(control.pack(control.Broken(_described(error))))
         os._exit(1)
     channel.send(control.pack(control.Ready(layers, cage.base.resident)))
     if all(layer.stands for layer in layers if layer.required):
@@ -83,11 +80,12 @@ def serve(descriptor: int, left: dict[str, str]) -> NoReturn:
 # ---------------------------------------------------------------------------------------- booting
 
 
-def _boot(left: dict[str, str], channel: socket.socket) -> tuple[tuple[Layer, ...], Cage, _Language]:
+def _boot(left: dict[str, str]) -> tuple[tuple[Layer, ...], Cage, _Language]:
     """Load everything, then shut this process in; what cannot be shut is reported."""
-    language = _load(channel)
     if not kernel.NUMBERS:
         raise RuntimeError(f"no table of system calls for {platform.machine()} processors")
+    language: _Language = importlib.import_module("codemode.guest.program")
+    language.prepare()
     filter_ = seccomp.build(kernel.MACHINE)
     gc.collect()
     base = rlimits.own_size()
@@ -108,28 +106,6 @@ def _boot(left: dict[str, str], channel: socket.socket) -> tuple[tuple[Layer, ..
     gc.collect()
     gc.freeze()
     return tuple(layers), cage, language
-
-
-def _load(channel: socket.socket) -> _Language:
-    """Hear what is to be loaded beside the language, and load it all."""
-    boot = control.from_host(channel.recv(control.MAX_MESSAGE))
-    if not isinstance(boot, control.Boot):
-        raise RuntimeError("the first message does not say what to load")  # noqa: TRY004  (no matter of types)
-    sys.path += [path for path in boot.paths if path not in sys.path]
-    language: _Language = importlib.import_module("codemode.guest.program")
-    language.prepare(boot.packages, lambda name: _announce(channel, name))
-    return language
-
-
-def _announce(channel: socket.socket, name: str) -> None:
-    channel.send(control.pack(control.Loading(name)))
-
-
-def _broken(error: BaseException) -> control.Broken:
-    package = getattr(error, "package", "")  # of `Unloadable`, whose module may be what could not be loaded
-    if package:
-        return control.Broken(str(error)[:_MAX_TEXT], package)
-    return control.Broken(_described(error))
 
 
 _NAMES = {
@@ -315,11 +291,10 @@ class _Forks:
         message = control.from_host(data)
         if isinstance(message, control.Kill):
             self._kill(message.id)
-        elif isinstance(message, control.Spawn):
-            if descriptors:
-                self._spawn(message, descriptors[0])
-            else:
-                self._refuse(message, "no descriptor left for its channel")
+        elif descriptors:
+            self._spawn(message, descriptors[0])
+        else:
+            self._refuse(message, "no descriptor left for its channel")
         return True
 
     def _spawn(self, message: control.Spawn, channel: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any, NotRequired, TypedDict
 
 from codemode.content import Text
@@ -47,11 +47,8 @@ def _parameters(code: str, description: str) -> None:
     """The parameters of run_code: the program, and in a few words what it is for."""
 
 
-def run_code_tool(run_program: RunProgram, spill: Spill | None = None, packages: Sequence[str] = ()) -> Tool:
-    """Return the `run_code` tool over something that runs programs. With `spill`, long text is kept whole.
-
-    `packages` are the names of what a program can import beside the standard library.
-    """
+def run_code_tool(run_program: RunProgram, spill: Spill | None = None) -> Tool:
+    """Return the `run_code` tool over something that runs programs. With `spill`, long text is kept whole."""
 
     async def execute(arguments: dict[str, Any], call: Call) -> RunValue:
         if not arguments["description"].strip():
@@ -70,9 +67,7 @@ def run_code_tool(run_program: RunProgram, spill: Spill | None = None, packages:
 
     return Tool(
         RUN_CODE,
-        f"{DESCRIPTION}\nInstalled beside the standard library: {', '.join(packages)}."
-        if packages
-        else DESCRIPTION,
+        DESCRIPTION,
         TypedParameters(_parameters),
         Output(TypedOutput(RunValue), _render),
         execute,

@@ -105,6 +105,7 @@ class Jobs:
         self._directory: str | None = None
         self._making = trio.Lock()
         self.spills = Spills(self._spill_directory)
+        self.opened = 0  # how many times there was an owner; what belongs to an earlier one is gone
 
     async def __aenter__(self) -> Self:
         if self._nursery is not None:
@@ -113,6 +114,7 @@ class Jobs:
             )
         self._manager = trio.open_nursery()
         self._nursery = await self._manager.__aenter__()
+        self.opened += 1
         return self
 
     async def __aexit__(

@@ -129,16 +129,6 @@ def test_the_skills_toolkit_looks_where_agent_clients_keep_skills(tmp_path):
     )
 
 
-def test_plugins_are_mounted_when_that_is_allowed(tmp_path):
-    (tmp_path / "p.py").write_text(
-        "from codemode import tool, as_json\n@tool(render=as_json)\ndef f() -> int:\n    return 1\nTOOLS = f\n"
-    )
-    source = "return tools.plugin_mount('p.py')['tools']"
-    done = run(tmp_path, source, "--toolkit", "plugins")
-    assert "needs approval" in json.loads(done.stdout)["error"]["message"]
-    assert result(run(tmp_path, source, "--toolkit", "plugins", "--allow", "plugin_mount")) == ["f"]
-
-
 def test_an_extra_that_is_not_installed_is_named(tmp_path):
     (tmp_path / "httpcore.py").write_text("raise ImportError('not here', name='httpcore')\n")
     done = subprocess.run(
@@ -235,3 +225,13 @@ def test_a_command_that_nobody_can_allow_does_not_run(tmp_path):
     assert "this needs approval, and there is no terminal to ask on" in done.stdout
     assert "--allow bash" in done.stdout
     assert not (tmp_path / "made").exists()
+
+
+def test_a_terminal_shares_its_jobs_with_the_shell(tmp_path):
+    source = """
+        id = tools.terminal_open("bash")["sessionId"]
+        job = tools.terminal_send(id, "echo $((6 * 7))", run_in_background=True)
+        return [job["jobId"], tools.job_output(job["jobId"], wait=True)["text"].splitlines()[1]]
+    """
+    options = ("--toolkit", "terminal", "--toolkit", "shell", "--allow", "terminal_open")
+    assert result(run(tmp_path, source, *options)) == ["pty-send-1", "42"]

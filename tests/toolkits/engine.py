@@ -20,18 +20,18 @@ class Engine:
     def __init__(self, cm: CodeMode) -> None:
         self.cm = cm
 
-    async def outcome(self, name: str, **arguments: Any) -> Outcome:
+    async def outcome(self, name: str, /, **arguments: Any) -> Outcome:
         return await self.cm.call(name, arguments)
 
-    async def value(self, name: str, **arguments: Any) -> Any:
+    async def value(self, name: str, /, **arguments: Any) -> Any:
         outcome = await self.outcome(name, **arguments)
         assert isinstance(outcome, Success), outcome.error
         return outcome.value
 
-    async def shown(self, name: str, **arguments: Any) -> str:
+    async def shown(self, name: str, /, **arguments: Any) -> str:
         return text_of((await self.outcome(name, **arguments)).content)
 
-    async def error(self, name: str, **arguments: Any) -> FailureReason:
+    async def error(self, name: str, /, **arguments: Any) -> FailureReason:
         outcome = await self.outcome(name, **arguments)
         assert isinstance(outcome, Failure), outcome.value
         return outcome.error
@@ -53,7 +53,7 @@ def processes(mark: str) -> set[int]:
     found = set()
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if mark.encode() in Path(f"/proc/{name}/cmdline").read_bytes():
+            if mark.encode() in Path(f"/proc/{name}/cmdline").read_bytes().replace(b"\0", b" "):
                 found.add(int(name))
         except OSError:
             pass

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import trio
 
-from codemode import CodeMode
+from codemode import CodeMode, Limits
 from codemode.toolkits import shell
 from codemode.toolkits.processes import confinement
+from codemode.toolkits.terminal import terminal
 from tests.toolkits.engine import descriptors, engine, eventually, processes, threads
 
 PROJECT = Path(__file__).parents[2]
@@ -39,6 +40,10 @@ def tools(request, root):
     return shell(root, confined=request.param)
 
 
+MOMENTS = [0, 1, 2, 3, 5, 8, 13, 20, 40, 80, 320, 1280, 5120]
+"""When a call is cancelled: after so many turns of the loop, up to when the command has long been running."""
+
+
 ABANDONED = """
 jobs = [tools.bash(f"setsid sleep 913001 & sleep 913001; echo {n}", "d", run_in_background=True) for n in range(10)]
 raise ValueError([job["jobId"] for job in jobs])
@@ -54,6 +59,57 @@ async def test_ten_jobs_of_a_program_that_fails(tools, nothing_stays):
     assert processes("sleep 913001") == set()
 
 
+@pytest.fixture(params=[True, False], ids=["confined", "unconfined"])
+def terminals(request, root):
+    if request.param and (missing := confinement.probe()):
+        pytest.skip(missing)
+    return terminal(root, confined=request.param)
+
+
+OPEN = """
+ids = [tools.terminal_open("bash")["sessionId"] for n in range(10)]
+for id in ids:
+    tools.terminal_send(id, "setsid sleep 913006 & sleep 913006", timeout_ms=100)
+raise ValueError(ids[-1])
+"""
+
+
+async def test_ten_terminals_of_a_program_that_fails(terminals, nothing_stays):
+    async with engine(terminals) as made:
+        done = await made.cm.run(OPEN)
+        assert "pty-10" in done.error.message
+        listed = await made.value("terminal_list")
+        assert [each["status"]["kind"] for each in listed] == ["running"] * 10
+        assert len(processes("sleep 913006")) >= 20
+    assert processes("sleep 913006") == set()
+
+
+@pytest.mark.parametrize("name", ["terminal_open", "terminal_send", "terminal_close"])
+async def test_a_terminal_call_that_is_cancelled_at_any_moment(terminals, nothing_stays, name):
+    async with engine(terminals) as made:
+        for moment in MOMENTS[::2]:
+            arguments = {"type": "bash"}
+            if name != "terminal_open":
+                arguments = {"sessionId": (await made.value("terminal_open", type="bash"))["sessionId"]}
+            if name == "terminal_send":
+                arguments["text"] = "sleep 913007"
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(made.cm.call, name, arguments)
+                for _ in range(moment):
+                    await trio.lowlevel.checkpoint()
+                nursery.cancel_scope.cancel()
+            # What is left can be used, and closed.
+            for each in await made.value("terminal_list"):
+                if name == "terminal_send":
+                    shown = await made.value(
+                        "terminal_send", sessionId=each["sessionId"], text="\x03", submit=False
+                    )
+                    assert shown["sessionStatus"] == {"kind": "running"}, moment
+                while each["sessionId"] in {one["sessionId"] for one in await made.value("terminal_list")}:
+                    await made.value("terminal_close", sessionId=each["sessionId"])
+        assert await eventually(lambda: processes("bash --noprofile --norc -i") == set())
+
+
 async def test_a_job_that_is_started_while_everything_ends(tools, nothing_stays):
     async with trio.open_nursery() as nursery:
         async with CodeMode(tools, approver=lambda requests: "allow-for-run") as cm:
@@ -61,10 +117,6 @@ async def test_a_job_that_is_started_while_everything_ends(tools, nothing_stays)
                 nursery.start_soon(cm.call, "bash", {"command": "sleep 913002", "description": "d"})
             await trio.testing.wait_all_tasks_blocked(0.001)
     assert processes("sleep 913002") == set()
-
-
-MOMENTS = [0, 1, 2, 3, 5, 8, 13, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240]
-"""When a call is cancelled: after so many turns of the loop, up to when the command has long been running."""
 
 
 @pytest.mark.parametrize("in_background", [False, True])
@@ -92,8 +144,6 @@ async def test_a_call_that_is_cancelled_at_any_moment(tools, nothing_stays, in_b
 
 
 async def test_a_run_that_times_out_ends_its_command(root, nothing_stays):
-    from codemode import Limits
-
     async with engine(shell(root), limits=Limits(wall_seconds=1.0)) as made:
         done = await made.cm.run("tools.bash('setsid sleep 913004 & sleep 913004', 'd')")
         assert done.error.kind == "timeout"
@@ -102,19 +152,24 @@ async def test_a_run_that_times_out_ends_its_command(root, nothing_stays):
 
 HOST = """
 import sys, trio
-from codemode import CodeMode
+from codemode import CodeMode, Limits
 from codemode.toolkits import shell
 from codemode.toolkits.processes import command
+from codemode.toolkits.terminal import terminal
 
 command.GRACE_SECONDS = 0.2
 
 async def main():
-    tools = shell(sys.argv[1], confined=sys.argv[2] == "True")
+    confined = sys.argv[2] == "True"
+    tools = [*shell(sys.argv[1], confined=confined), *terminal(sys.argv[1], confined=confined)]
     async with CodeMode(tools, approver=lambda requests: "allow-for-run") as cm:
         line = "trap '' TERM HUP INT; setsid sleep 913005 & echo up; sleep 913005"
         await cm.call("bash", {"command": line, "description": "d", "run_in_background": True})
         while "up" not in (await cm.call("job_output", {"job_id": "bash-1"})).value["text"]:
             await trio.sleep(0.01)
+        await cm.call("terminal_open", {"type": "bash"})
+        typed = {"sessionId": "pty-1", "text": "trap '' HUP; nohup sleep 913005 & sleep 913005", "timeout_ms": 200}
+        await cm.call("terminal_send", typed)
         print("ready", flush=True)
         await cm.call("bash", {"command": line, "description": "d"})
 

@@ -26,11 +26,13 @@ def main(control: int, host: int) -> NoReturn:
         os._exit(1)
 
 
-def _boot(left: dict[str, str], channel: Any) -> Any:
-    from codemode.guest import forks
+def _boot(left: dict[str, str]) -> Any:
+    import importlib
+
     from codemode.guest.confine import Cage, kernel, rlimits, seccomp
 
-    language = forks._load(channel)
+    language = importlib.import_module("codemode.guest.program")
+    language.prepare()
     return (), Cage(os.getpid(), rlimits.own_size(), seccomp.build(kernel.MACHINE)), language
 
 
