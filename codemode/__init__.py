@@ -14,7 +14,7 @@ from codemode.errors import (
     UnknownToolError,
 )
 from codemode.run_code.memory import FinishedCall
-from codemode.sandbox import Limits, RunUsage
+from codemode.sandbox import Limits, LocalSandbox, Package, RunUsage
 from codemode.session import Event, Session
 from codemode.tools.approval import Answer, ApprovalRequest, Approver
 from codemode.tools.call import Call, Failure, FailureReason, Outcome, Success, failure
@@ -44,9 +44,11 @@ __all__ = [
     "Image",
     "InvalidValue",
     "Limits",
+    "LocalSandbox",
     "Mode",
     "Outcome",
     "Output",
+    "Package",
     "Registry",
     "RunError",
     "RunFailure",

@@ -15,6 +15,7 @@ from msgspec import Struct
 __all__ = [
     "MAX_MESSAGE",
     "OUT_OF_MEMORY",
+    "Boot",
     "Broken",
     "ControlError",
     "Ended",
@@ -22,6 +23,8 @@ __all__ = [
     "FromZygote",
     "Kill",
     "Layer",
+    "Loading",
+    "PackageOrder",
     "Ready",
     "Refused",
     "Spawn",
@@ -57,6 +60,20 @@ class Layer(Struct, frozen=True):
 # ------------------------------------------------------------------------------- from host to zygote
 
 
+class PackageOrder(Struct, frozen=True, array_like=True):
+    """A package that programs shall find: the name that they import, and whether its own code is trusted."""
+
+    name: str
+    trusted: bool
+
+
+class Boot(Struct, frozen=True, array_like=True, tag=3):
+    """Load the language with these packages, whose files are under `paths`. The first message, once."""
+
+    packages: tuple[PackageOrder, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
 class Spawn(Struct, frozen=True, array_like=True, tag=1):
     """Fork a guest, confined to these limits, that waits for a program on the descriptor sent along."""
 
@@ -71,7 +88,7 @@ class Kill(Struct, frozen=True, array_like=True, tag=2):
     id: int
 
 
-FromHost: TypeAlias = Spawn | Kill
+FromHost: TypeAlias = Boot | Spawn | Kill
 
 # ------------------------------------------------------------------------------- from zygote to host
 
@@ -83,10 +100,17 @@ class Ready(Struct, frozen=True, array_like=True, tag=1):
     resident_bytes: int
 
 
+class Loading(Struct, frozen=True, array_like=True, tag=6):
+    """The zygote begins to load this package; it has loaded those before."""
+
+    name: str
+
+
 class Broken(Struct, frozen=True, array_like=True, tag=2):
-    """The zygote cannot serve, and ends."""
+    """The zygote cannot serve, and ends. `package` is the name of the one that it could not load, if that is why."""
 
     message: str
+    package: str = ""
 
 
 class Spawned(Struct, frozen=True, array_like=True, tag=3):
@@ -111,7 +135,7 @@ class Ended(Struct, frozen=True, array_like=True, tag=5):
     max_resident_bytes: int
 
 
-FromZygote: TypeAlias = Ready | Broken | Spawned | Refused | Ended
+FromZygote: TypeAlias = Ready | Loading | Broken | Spawned | Refused | Ended
 
 _encoder = msgspec.msgpack.Encoder()
 _from_host: msgspec.msgpack.Decoder[FromHost] = msgspec.msgpack.Decoder(FromHost)

@@ -22,6 +22,7 @@ from codemode.run_code.nested import NestedCalls
 from codemode.run_code.tool import RunValue, run_code_tool
 from codemode.sandbox import Limits, RunOutcome, RunUsage, Sandbox
 from codemode.sandbox.local import LocalSandbox
+from codemode.sandbox.packages import Package, checked
 from codemode.sdk.bindings import binding
 from codemode.session import Session
 from codemode.tools.approval import Approvals, Approver
@@ -76,7 +77,7 @@ class Scope:
     def __init__(self, core: _Core, registry: Registry) -> None:
         self._core = core
         self.registry = registry
-        self._run_code = run_code_tool(self._run_program, core.spill)
+        self._run_code = run_code_tool(self._run_program, core.spill, core.packages)
         self._runs: dict[str, _RunOptions] = {}
 
     def scope(
@@ -133,13 +134,22 @@ class Scope:
         finally:
             del self._runs[call_id]
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> Outcome:
+    async def call(
+        self, name: str, arguments: dict[str, Any], *, on_log: Callable[[str], None] | None = None
+    ) -> Outcome:
         """Make a direct call of one tool and return its outcome; a failure is an outcome too.
 
+        `on_log` receives what a program prints as it comes, when the tool is `run_code`; it must return at once.
         That it was made is durable before its body runs; `tool/result` is when this returns. Cancellation
         reaches the body and is passed on; a body that does not stop holds nobody for long.
         """
-        return await self._execute(name, arguments, _new_id())
+        call_id = _new_id()
+        if on_log is not None:
+            self._runs[call_id] = _RunOptions(on_log=on_log)
+        try:
+            return await self._execute(name, arguments, call_id)
+        finally:
+            self._runs.pop(call_id, None)
 
     async def call_all(
         self, calls: Sequence[ModelCall], *, on_log: Callable[[str, str], None] | None = None
@@ -278,7 +288,8 @@ class CodeMode(Scope):
     `session` is a path, an open `Session` (left open), or None for one in memory. `hooks` hold for all calls;
     `approver` answers when one of them, or a tool, asks (without one the call is denied). `spill` keeps text
     that is too long to show. `mode` says what a model may call directly. `max_parallel_calls` bounds how
-    many overlapping calls of one run are under way. `sandbox` takes the place of this machine's.
+    many overlapping calls of one run are under way. `sandbox` takes the place of this machine's; `packages` are
+    what programs may import beside the library, if they run on this machine's.
 
     Entering raises `SandboxUnavailable` or `SessionError`; a wrong tool raises `ToolDefinitionError` at once.
     Leaving waits for tools that have not stopped when they were cancelled.
@@ -296,6 +307,7 @@ class CodeMode(Scope):
         mode: Mode | None = None,
         max_parallel_calls: int = 10,
         sandbox: Sandbox | None = None,
+        packages: Iterable[Package] = (),
     ) -> None:
         _check_type("limits", limits, Limits)
         _check_type("hooks", hooks, Hooks)
@@ -314,10 +326,22 @@ class CodeMode(Scope):
             registry = Registry(tools, hooks=hooks, mode=mode)
         if spill is not None:
             registry.add_hooks(spill.hooks())
+        packages = checked(packages)
+        if packages and sandbox is not None:
+            raise ValueError(
+                "packages= is for this machine's sandbox; give the packages to the sandbox itself"
+            )
+        self._packages = packages
         self._given_session = session
         self._given_sandbox = sandbox
         self._stack = AsyncExitStack()
-        core = _Core(limits or Limits(), Approvals(approver), spill, max_parallel_calls)
+        core = _Core(
+            limits or Limits(),
+            Approvals(approver),
+            spill,
+            max_parallel_calls,
+            tuple(package.name for package in packages),
+        )
         super().__init__(core, registry)
 
     @property
@@ -335,11 +359,15 @@ class CodeMode(Scope):
                 session = await stack.enter_async_context(Session.open(session))
             sandbox = self._given_sandbox
             if sandbox is None:
-                sandbox = await stack.enter_async_context(LocalSandbox(self._core.limits))
+                sandbox = await stack.enter_async_context(
+                    LocalSandbox(self._core.limits, packages=self._packages)
+                )
             manager = trio.open_nursery()
             nursery = await manager.__aenter__()
             stack.push_async_callback(self._close, manager, nursery)
-            self._core.opened = _Opened(session, sandbox, nursery, Bodies(nursery))
+            bodies = Bodies(nursery)
+            stack.callback(self.registry.when_unneeded(bodies.lifespans.leave))
+            self._core.opened = _Opened(session, sandbox, nursery, bodies)
             self._stack = stack.pop_all()
         return self
 
@@ -385,8 +413,14 @@ class _Core:
     """What all scopes of an engine share."""
 
     def __init__(
-        self, limits: Limits, approvals: Approvals, spill: Spill | None, max_parallel_calls: int
+        self,
+        limits: Limits,
+        approvals: Approvals,
+        spill: Spill | None,
+        max_parallel_calls: int,
+        packages: tuple[str, ...],
     ) -> None:
+        self.packages = packages
         self.limits = limits
         self.approvals = approvals
         self.spill = spill

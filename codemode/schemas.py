@@ -30,6 +30,7 @@ if typing.TYPE_CHECKING:
     import jsonschema_rs
 
 __all__ = [
+    "KEYWORDS",
     "OutputSchema",
     "ParameterSchema",
     "RawOutput",
@@ -408,7 +409,8 @@ _OTHER = frozenset(
     "minContains minItems minLength minProperties minimum multipleOf pattern readOnly required title type "
     "uniqueItems writeOnly".split()
 )
-_KEYWORDS = _SUBSCHEMA | _SUBSCHEMA_LIST | _SUBSCHEMA_MAP | _OTHER
+KEYWORDS = _SUBSCHEMA | _SUBSCHEMA_LIST | _SUBSCHEMA_MAP | _OTHER
+"""The keywords of JSON Schema that mean something to a validator or a reader here."""
 
 
 def _plain_schema(schema: object, what: str) -> dict[str, JSON]:
@@ -429,8 +431,8 @@ def _check_keywords(schema: JSON, path: str) -> None:
     if not isinstance(schema, dict):
         return
     for key, item in schema.items():
-        if key not in _KEYWORDS and not key.startswith("x-"):
-            near = difflib.get_close_matches(key, _KEYWORDS, 1)
+        if key not in KEYWORDS and not key.startswith("x-"):
+            near = difflib.get_close_matches(key, KEYWORDS, 1)
             hint = f"; did you mean {near[0]!r}?" if near else "; notes of your own start with x-"
             raise ToolDefinitionError(
                 f"{path}.{key} is no keyword of JSON Schema and would not be enforced{hint}"

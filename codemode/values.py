@@ -368,6 +368,8 @@ def _unfit_type(value: object) -> _Unfit:
         else:
             if dataclasses.is_dataclass(kind):
                 cure = "use dataclasses.asdict(x)"
+            elif any("tolist" in vars(base) for base in kind.__mro__):  # arrays and scalars of numpy
+                cure = "use x.tolist()"
     if issubclass(kind, type):
         name = "class"
     elif kind is types.FunctionType:

@@ -245,6 +245,10 @@ def modules() -> list[str]:
         words = "everything public" if found == ["*"] else code(found) or "its parts"
         lines.append(f"| `{name}` | {words} |")
     lines += ["", "A name that the host's version of Python does not have is not there.", ""]
+    lines += [
+        "A deployment may add packages of its own; `run_code` says which, and they are imported as ever.",
+        "",
+    ]
     advice: dict[str, list[str]] = {}
     for name, reason in tables.ELSEWHERE.items():
         advice.setdefault(reason, []).append(name)

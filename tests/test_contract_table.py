@@ -125,6 +125,57 @@ CONTRACT = {
         "toolkits/test_jobs.py::test_jobs_are_listed",
         "toolkits/test_jobs.py::test_a_job_is_killed_with_all_it_started",
     ],
+    "web_search gives normalised sources, and perhaps an answer in words": [
+        "toolkits/web/test_search.py::test_one_query_is_the_providers_answer",
+        "toolkits/web/test_search.py::test_several_queries_are_merged_the_best_of_each_first_without_doubles",
+        "toolkits/web/test_search.py::test_searxng",
+        "toolkits/web/test_search.py::test_brave",
+        "toolkits/web/test_search.py::test_tavily",
+    ],
+    "web_fetch gives the page with its status, within bounds; a model sees Markdown": [
+        "toolkits/web/test_fetch.py::test_the_value_is_the_page_as_it_is_and_a_model_sees_markdown",
+        "toolkits/web/test_fetch.py::test_every_status_is_a_value",
+        "toolkits/web/test_fetch.py::test_a_body_is_bounded_in_bytes",
+        "toolkits/web/test_fetch.py::test_little_that_unpacks_to_much_is_stopped",
+        "toolkits/web/test_fetch.py::test_time_is_bounded_also_against_one_who_trickles",
+    ],
+    "web_fetch reaches public addresses only, also over redirects and names that change": [
+        "toolkits/web/test_reach.py::test_a_name_that_leads_to_it_is_refused_also_when_only_one_of_its_addresses_does",
+        "toolkits/web/test_reach.py::test_a_redirect_into_it_is_refused",
+        "toolkits/web/test_reach.py::test_a_name_is_resolved_once_and_the_connection_goes_to_the_checked_address",
+        "toolkits/web/test_reach.py::test_tls_is_for_the_name_although_the_connection_goes_to_an_address",
+    ],
+    "lsp gives locations with the workspace they are in, or a hover": [
+        "toolkits/lsp/test_basedpyright.py::test_a_real_server_answers_about_files_that_change",
+        "toolkits/lsp/test_fake_server.py::test_the_value_and_what_is_shown",
+        "toolkits/lsp/test_fake_server.py::test_many_places_are_all_in_the_value_and_the_first_hundred_shown",
+        "toolkits/lsp/test_fake_server.py::test_nothing_of_a_server_outlives_the_block",
+    ],
+    "skill gives name, provider, where its files are, and the instructions": [
+        "toolkits/test_skills.py::test_the_value_has_the_instructions_and_where_their_files_are",
+        "toolkits/test_skills.py::test_no_link_leads_out",
+    ],
+    "todo_write gives the list and its counts, and keeps it in the session": [
+        "toolkits/test_todo.py::test_the_value_has_the_list_and_its_counts_and_the_session_keeps_the_list",
+    ],
+    "ask_user_question gives an answer for each question": [
+        "toolkits/test_questions.py::test_answers_come_with_the_ids_of_their_questions",
+        "cli/test_toolkits.py::test_on_a_terminal_questions_are_asked_one_after_the_other",
+    ],
+    "exit_plan_mode gives that the plan is approved; until then nothing that changes things passes": [
+        "toolkits/test_planning.py::test_only_what_declares_to_change_nothing_passes_until_the_plan_is_approved",
+        "toolkits/test_planning.py::test_a_program_leaves_plan_mode_and_goes_on",
+    ],
+    "plugin tools give inspection text and typed handles; what was mounted leaves no trace": [
+        "toolkits/test_plugins.py::test_a_file_is_mounted_called_and_unmounted_without_a_trace",
+        "toolkits/test_plugins.py::test_an_entry_point_is_mounted_and_its_package_goes_with_it",
+        "toolkits/test_plugins.py::test_without_approval_nothing_runs",
+    ],
+    "structured_output gives that it is recorded: once, and when everything around it has succeeded": [
+        "toolkits/test_structured.py::test_a_direct_call_records_the_value_and_ends_everything_else",
+        "toolkits/test_structured.py::test_what_fails_around_it_drops_the_value_and_it_can_be_given_again",
+        "toolkits/test_structured.py::test_it_ends_the_turn_of_a_model_when_everything_around_it_has_succeeded",
+    ],
     "terminal tools give snapshots, bounded reads and sends, outcomes of signals and closing, or a job": [
         "toolkits/test_terminal.py::test_a_shell",
         "toolkits/test_terminal.py::test_the_lines_that_were_shown_can_be_read",
@@ -142,6 +193,25 @@ CONTRACT = {
     ],
     "what a tool can acquire bounds its value; what is only formatting bounds its rendering": [
         "toolkits/test_glob.py::test_the_value_has_all_paths_of_which_a_model_is_shown_the_first",
+    ],
+    "an MCP tool's value is the protocol's content and, if there is some, its structured content": [
+        "mcp/test_client.py::test_a_value_is_the_protocols_content_and_structured_content",
+        "mcp/test_client.py::test_a_value_without_structured_content_has_none",
+        "mcp/test_client.py::test_content_blocks_are_kept_as_they_came_whatever_they_are",
+    ],
+    "an output schema that an MCP server advertises is enforced where it can be": [
+        "mcp/test_client.py::test_an_output_schema_is_enforced",
+        "mcp/test_definitions.py::test_an_output_schema_is_enforced_inside_the_envelope",
+    ],
+    "one that cannot be enforced counts as any JSON, and nothing pretends to check it": [
+        "mcp/test_definitions.py::test_an_output_schema_that_cannot_be_enforced_counts_as_any_json",
+    ],
+    "what is shown of an MCP tool is made of its content blocks": [
+        "mcp/test_client.py::test_a_direct_call_shows_images_and_a_program_gets_their_data",
+        "mcp/test_results.py::test_each_kind_of_block",
+    ],
+    "an MCP result that says isError is a failed call": [
+        "mcp/test_client.py::test_a_result_that_says_error_raises_with_its_text",
     ],
 }
 

@@ -10,7 +10,7 @@ else, so after a crash the loop goes on where the log ends; what nobody saw the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import trio
@@ -19,7 +19,7 @@ from codemode.agent.history import EVENT_TYPES, History
 from codemode.agent.prompt import system_prompt
 from codemode.agent.provider import Provider, Retry
 from codemode.agent.turn import Turn, TurnResult
-from codemode.conversation import AssistantTurn, Request, build_request, to_message
+from codemode.conversation import AssistantTurn, Request, UserTurn, build_request, check_pairing, to_message
 from codemode.conversation.blocks import ToolUse, user_block
 from codemode.conversation.streams import Piece
 from codemode.direct import ModelCall
@@ -60,6 +60,8 @@ class Agent:
     the conversation, also one from before. `system` is told to the model first. `max_tokens` bounds an answer;
     `max_steps` and `max_total_tokens` a turn. `keep_exchanges` bounds how much of the past is sent: what a user
     asked and all that followed, whole, or not at all. `options` are further fields of the provider's requests.
+    `is_done` is asked when the calls of an answer have ended: when it says so, the turn is complete, and the model
+    is not asked for a last word (`lambda: output.is_recorded`, for a `toolkits.StructuredOutput`).
 
     Making one reads the session. Raises `ValueError` for a bound below 1.
     """
@@ -77,6 +79,7 @@ class Agent:
         retry: Retry | None = None,
         options: dict[str, JSON] | None = None,
         watcher: Watcher | None = None,
+        is_done: Callable[[], bool] | None = None,
     ) -> None:
         bounds = {
             "max_tokens": max_tokens,
@@ -97,6 +100,7 @@ class Agent:
         self.retry = retry or Retry()
         self.options = options or {}
         self.watcher = watcher or Watcher()
+        self.is_done = is_done
         self._session = scope.session
         self._history = History(self._session.events(types=EVENT_TYPES))
         self._session.observe(self._history.see)
@@ -104,10 +108,25 @@ class Agent:
         self._close_calls({}, *_NOBODY_SAW)
 
     @property
+    def problem(self) -> ConversationError | None:
+        """What keeps the conversation in the session from going on, if anything does; `forget` leaves it behind.
+
+        An `IncompleteStateError` for a stored turn that is not whole, a `PairingError` for calls and results that
+        do not belong together, each with what and where.
+        """
+        try:
+            check_pairing(self._history.turns())
+        except ConversationError as error:
+            return error
+        return None
+
+    @property
     def is_waited_for(self) -> bool:
         """Whether the model has not had its last word: after a crash, an error or a budget, `go_on` asks it."""
+        if self.problem is not None:
+            return False
         turns = self._history.turns()
-        return bool(turns) and (turns[-1].role == "user" or turns[-1].stop == "pause")
+        return bool(turns) and (isinstance(turns[-1], UserTurn) or turns[-1].stop == "pause")
 
     async def run(self, message: str | Sequence[JSON]) -> TurnResult:
         """Say something to the model, and let it work until it has answered.
@@ -196,6 +215,8 @@ class Agent:
             return turn.end(answer.stop)
         if answer.calls:
             await self._call(turn, answer)
+            if self.is_done is not None and self.is_done():
+                turn.end("completed")
         elif answer.stop != "pause":
             turn.end("completed")
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import trio
@@ -17,12 +17,10 @@ import trio
 from codemode.agent import Agent, AnthropicMessages, OpenAIResponses, Provider
 from codemode.cli.approve import CommandLineApprover, Terminal, open_terminal
 from codemode.cli.chat_view import ChatView
-from codemode.cli.run import check_allowed, open_registry, open_toolkit, workspace_path
-from codemode.cli.terminal import UsageError, printable, write
-from codemode.cli.toolkits import Kit, Setting
+from codemode.cli.set_up import Tooling, set_up
+from codemode.cli.terminal import printable, write
 from codemode.engine import CodeMode
 from codemode.errors import ConversationError, SandboxUnavailable, SessionError
-from codemode.tools.registry import Registry
 
 __all__ = ["PROVIDERS", "command"]
 
@@ -43,32 +41,25 @@ def command(options: argparse.Namespace) -> int:
 
     Raises `UsageError`, and OSError when nothing can be written.
     """
-    return trio.run(_set_up, open_registry(options), options)
+    return trio.run(_set_up, options)
 
 
-async def _set_up(registry: Registry, options: argparse.Namespace) -> int:
+async def _set_up(options: argparse.Namespace) -> int:
     terminal = open_terminal()
-    setting = Setting(workspace_path(options.workspace), registry, terminal)
-    problem: Exception | None = None
+    problem: ConversationError | None = None
     code = 1
     try:
-        async with AsyncExitStack() as stack:
+        async with set_up(options, terminal) as tooling, AsyncExitStack() as stack:
             try:
-                kits = [await open_toolkit(name, setting, stack) for name in dict.fromkeys(options.toolkit)]
-                check_allowed(options.allow, registry)
                 provider = await stack.enter_async_context(_provider(options))
-            except (UsageError, ConversationError) as error:
-                problem = error  # raised outside, where no toolkit's nursery wraps it in a group
+            except ConversationError as error:
+                problem = error  # said outside, where no toolkit's nursery wraps it in a group
             else:
-                code = await _chat(registry, options, provider, terminal, kits)
+                code = await _chat(tooling, options, provider, terminal)
     finally:
         if terminal is not None:
             terminal.close()
-    if isinstance(problem, UsageError):
-        raise problem
-    if problem is not None:
-        return _say_no(problem)
-    return code
+    return code if problem is None else _say_no(problem)
 
 
 @asynccontextmanager
@@ -78,19 +69,15 @@ async def _provider(options: argparse.Namespace) -> AsyncIterator[Provider]:
 
 
 async def _chat(
-    registry: Registry,
-    options: argparse.Namespace,
-    provider: Provider,
-    terminal: Terminal | None,
-    kits: Iterable[Kit],
+    tooling: Tooling, options: argparse.Namespace, provider: Provider, terminal: Terminal | None
 ) -> int:
     approver = CommandLineApprover(options.allow, terminal)
     code = 1
     try:
-        async with CodeMode(registry, session=options.session, approver=approver, mode=options.mode) as cm:
-            for kit in kits:
-                if kit.begin is not None:
-                    kit.begin(cm.session)
+        async with CodeMode(
+            tooling.registry, session=options.session, approver=approver, mode=options.mode
+        ) as cm:
+            tooling.begin(cm.session)
             view = ChatView()
             agent = Agent(
                 cm,
@@ -136,7 +123,9 @@ class _Talk:
                     self._scope.cancel()
 
     async def go(self) -> int:
-        if self._agent.is_waited_for:
+        if self._agent.problem is not None:
+            self._view.note(f"{self._agent.problem}; this conversation cannot go on: /new begins another")
+        elif self._agent.is_waited_for:
             self._view.note("the last turn did not come to its end; an empty line lets the model go on")
         while True:
             self._view.prompt()

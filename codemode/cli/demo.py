@@ -10,7 +10,7 @@ from pathlib import Path
 import trio
 
 import codemode
-from codemode.cli.run import workspace_path
+from codemode.cli.set_up import workspace_path
 from codemode.cli.terminal import paint, printable
 from codemode.engine import CodeMode, RunResult
 from codemode.errors import CodeModeError

@@ -16,10 +16,11 @@ from typing import Any
 
 import trio
 
+from codemode.cli.set_up import given_packages
 from codemode.cli.terminal import paint, printable, write
 from codemode.control import Layer
 from codemode.errors import SandboxUnavailable
-from codemode.sandbox import LocalSandbox
+from codemode.sandbox import LocalSandbox, Package
 
 __all__ = ["command"]
 
@@ -51,19 +52,20 @@ _WIDTH = 100
 
 def command(options: argparse.Namespace) -> int:
     """Run the command and return its exit code: 0 if every required layer stands."""
-    layers, problem = trio.run(_look)
+    packages = given_packages(options)
+    layers, problem = trio.run(_look, packages)
     stands = not problem and all(layer.stands for layer in layers if layer.required)
     if options.json:
-        write(json.dumps(_as_object(layers, problem, stands), ensure_ascii=False) + "\n")
+        write(json.dumps(_as_object(layers, problem, stands, packages), ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write(_as_text(layers, problem, stands))
+        sys.stdout.write(_as_text(layers, problem, stands, packages))
     return 0 if stands else 1
 
 
-async def _look() -> tuple[tuple[Layer, ...], str]:
+async def _look(packages: Sequence[Package]) -> tuple[tuple[Layer, ...], str]:
     """Return the layers, and why no program could be confined, if none could."""
     try:
-        async with LocalSandbox(spares=0) as sandbox:
+        async with LocalSandbox(spares=0, packages=packages) as sandbox:
             return sandbox.layers, ""
     except SandboxUnavailable as error:
         return error.layers, str(error)
@@ -82,7 +84,9 @@ def _machine() -> dict[str, str]:
     }
 
 
-def _as_object(layers: Sequence[Layer], problem: str, stands: bool) -> dict[str, Any]:
+def _as_object(
+    layers: Sequence[Layer], problem: str, stands: bool, packages: Sequence[Package]
+) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "ok": stands,
         **_machine(),
@@ -97,7 +101,21 @@ def _as_object(layers: Sequence[Layer], problem: str, stands: bool) -> dict[str,
             for layer in layers
         ],
     }
+    if packages:
+        shown["packages"] = [
+            {"name": package.name, "trusted": package.trusted, "detail": _said_of(package)}
+            for package in packages
+        ]
     return shown | ({"problem": problem} if problem else {})
+
+
+def _said_of(package: Package) -> str:
+    """What a package does to the language wall."""
+    if package.trusted:
+        return (
+            "trusted: through its objects a program may get past the language wall; the process wall holds it"
+        )
+    return "under the rules of a program: the language wall stands"
 
 
 def _cures(layers: Sequence[Layer]) -> list[str]:
@@ -113,7 +131,7 @@ def _cures(layers: Sequence[Layer]) -> list[str]:
     return lines
 
 
-def _as_text(layers: Sequence[Layer], problem: str, stands: bool) -> str:
+def _as_text(layers: Sequence[Layer], problem: str, stands: bool, packages: Sequence[Package]) -> str:
     machine = _machine()
     lines = [
         f"The process wall on {machine['system']} {machine['release']} ({machine['machine']}), "
@@ -130,6 +148,10 @@ def _as_text(layers: Sequence[Layer], problem: str, stands: bool) -> str:
             )
             lines.append(f"  {mark}  {layer.name:{width}}  {printable(layer.detail)}")
     lines += _cures(layers)
+    if packages and not problem:
+        lines += ["", paint("Packages", "bold", sys.stdout)]
+        width = max(len(package.name) for package in packages)
+        lines += [f"  {package.name:{width}}  {_said_of(package)}" for package in packages]
     lines.append("")
     if problem:
         lines += ["Programs cannot run here.", *map(printable, problem.splitlines())]

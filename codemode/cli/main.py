@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from codemode.cli import chat, demo, doctor, log, run
+from codemode.cli import chat, demo, doctor, log, run, serve
 from codemode.cli.terminal import UsageError, printable
 from codemode.cli.toolkits import TOOLKITS
 from codemode.sandbox import Limits
@@ -80,37 +80,9 @@ def _parser() -> argparse.ArgumentParser:
         "program", metavar="PROGRAM", help="a file with the program, or - for standard input"
     )
     _add_tools(command)
+    _add_packages(command)
     command.add_argument("--json", action="store_true", help="print one JSON object instead, at the end")
-    command.add_argument("--session", metavar="FILE", help="keep the log of all calls in this SQLite file")
-    defaults = Limits()
-    command.add_argument(
-        "--timeout",
-        metavar="SECONDS",
-        type=_seconds,
-        default=defaults.wall_seconds,
-        help="real time for the run (default: %(default)g)",
-    )
-    command.add_argument(
-        "--cpu",
-        metavar="SECONDS",
-        type=_seconds,
-        default=defaults.cpu_seconds,
-        help="processor time for the program itself (default: %(default)g)",
-    )
-    command.add_argument(
-        "--memory",
-        metavar="SIZE",
-        type=_size,
-        default=defaults.memory_bytes,
-        help="memory for the program: 512M, 2G; a plain number is MiB (default: 512M)",
-    )
-    command.add_argument(
-        "--max-calls",
-        metavar="N",
-        type=_count,
-        default=defaults.max_calls,
-        help="tool calls in the run (default: %(default)d)",
-    )
+    _add_limits(command)
     command.set_defaults(command=run.command)
 
     command = commands.add_parser(
@@ -176,9 +148,48 @@ def _parser() -> argparse.ArgumentParser:
         "ones. Exit code: 0 every required layer stands, 1 one does not.",
     )
     command.add_argument("--json", action="store_true", help="print one JSON object instead")
+    _add_packages(command)
     command.set_defaults(command=doctor.command)
     log.add_parser(commands)
+    command = serve.add_parser(commands)
+    _add_tools(command)
+    _add_packages(command)
+    _add_limits(command)
     return parser
+
+
+def _add_limits(command: argparse.ArgumentParser) -> None:
+    """Add the options that say which limits a run has, and where its log goes."""
+    command.add_argument("--session", metavar="FILE", help="keep the log of all calls in this SQLite file")
+    defaults = Limits()
+    command.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        default=defaults.wall_seconds,
+        help="real time for the run (default: %(default)g)",
+    )
+    command.add_argument(
+        "--cpu",
+        metavar="SECONDS",
+        type=_seconds,
+        default=defaults.cpu_seconds,
+        help="processor time for the program itself (default: %(default)g)",
+    )
+    command.add_argument(
+        "--memory",
+        metavar="SIZE",
+        type=_size,
+        default=defaults.memory_bytes,
+        help="memory for the program: 512M, 2G; a plain number is MiB (default: 512M)",
+    )
+    command.add_argument(
+        "--max-calls",
+        metavar="N",
+        type=_count,
+        default=defaults.max_calls,
+        help="tool calls in the run (default: %(default)d)",
+    )
 
 
 def _add_tools(command: argparse.ArgumentParser) -> None:
@@ -208,11 +219,35 @@ def _add_tools(command: argparse.ArgumentParser) -> None:
         help=f"also give the tools of this toolkit: {', '.join(sorted(TOOLKITS))} (repeatable)",
     )
     command.add_argument(
+        "--mcp",
+        "--mcp-config",
+        metavar="FILE",
+        help="also give the tools of the MCP servers in this mcp.json; needs codemode[mcp]",
+    )
+    command.add_argument(
         "--allow",
         metavar="TOOL",
         action="append",
         default=[],
         help="do not ask before calls of this tool, which needs approval (repeatable)",
+    )
+
+
+def _add_packages(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--package",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="let programs import this package; its source is held to the rules of programs (repeatable)",
+    )
+    command.add_argument(
+        "--trusted-package",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="the same without those rules, for compiled ones such as numpy: its objects may lead a program past the "
+        "language wall, not the process wall (repeatable)",
     )
 
 

@@ -3,128 +3,40 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
-import os
 import signal
 import sys
-from collections.abc import Iterable
-from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import trio
 
 from codemode.cli.approve import CommandLineApprover, Terminal, open_terminal
+from codemode.cli.set_up import Tooling, limits_of, set_up
 from codemode.cli.terminal import UsageError, paint, printable, write
-from codemode.cli.toolkits import TOOLKITS, Kit, Setting
 from codemode.engine import CodeMode, RunResult
-from codemode.errors import SandboxUnavailable, SessionError, ToolDefinitionError
+from codemode.errors import SandboxUnavailable, SessionError
 from codemode.rendering import json_text
 from codemode.sandbox import Limits
-from codemode.toolkits import files
-from codemode.tools.definition import Tool
-from codemode.tools.registry import Registry
 
-__all__ = [
-    "check_allowed",
-    "command",
-    "load_tools",
-    "open_registry",
-    "open_toolkit",
-    "read_program",
-    "workspace_path",
-]
+__all__ = ["command", "read_program"]
 
 
 def command(options: argparse.Namespace) -> int:
     """Run the command and return its exit code. Raises `UsageError`, and OSError when nothing can be written."""
-    limits = Limits(
-        wall_seconds=options.timeout,
-        cpu_seconds=options.cpu,
-        memory_bytes=options.memory,
-        max_calls=options.max_calls,
-    )
-    source = read_program(options.program)
-    return trio.run(_set_up_and_run, source, open_registry(options), limits, options)
+    return trio.run(_set_up_and_run, read_program(options.program), options)
 
 
-async def _set_up_and_run(
-    source: str, registry: Registry, limits: Limits, options: argparse.Namespace
-) -> int:
+async def _set_up_and_run(source: str, options: argparse.Namespace) -> int:
     terminal = open_terminal()
-    setting = Setting(workspace_path(options.workspace), registry, terminal)
-    problem: UsageError | None = None
-    code = 2
     try:
-        async with AsyncExitStack() as stack:
-            try:
-                kits = [await open_toolkit(name, setting, stack) for name in dict.fromkeys(options.toolkit)]
-                check_allowed(options.allow, registry)
-            except UsageError as error:
-                problem = error  # raised outside, where no toolkit's nursery wraps it in a group
-            else:
-                code = await _run(source, registry, limits, options, terminal, kits)
+        async with set_up(options, terminal) as tooling:
+            return await _run(source, tooling, options, terminal)
     finally:
         if terminal is not None:
             terminal.close()
-    if problem is not None:
-        raise problem
-    return code
 
 
-async def open_toolkit(name: str, setting: Setting, stack: AsyncExitStack) -> Kit:
-    """Add a toolkit to the tools, for as long as the stack is open. Raises `UsageError`."""
-    try:
-        kit = await stack.enter_async_context(TOOLKITS[name](setting))
-        for each in kit.tools:
-            setting.registry.register(each)
-    except (ToolDefinitionError, ImportError) as error:
-        raise UsageError(f"--toolkit {name}: {error}") from None
-    setting.registry.add_hooks(kit.hooks)
-    return kit
-
-
-def check_allowed(names: Iterable[str], registry: Registry) -> None:
-    """Raise `UsageError` for a name in `--allow` that is no tool."""
-    for name in names:
-        if name not in registry:
-            raise UsageError(
-                f"--allow {name}: there is no such tool; there are: {', '.join(_names(registry))}"
-            )
-
-
-def open_registry(options: argparse.Namespace) -> Registry:
-    """Return the tools that `--workspace`, `--write` and `--tools` ask for. Raises `UsageError`."""
-    try:
-        registry = Registry(files(workspace_path(options.workspace), write=options.write))
-    except (ToolDefinitionError, OSError) as error:
-        raise UsageError(f"--workspace {options.workspace}: {error}") from None
-    for reference in options.tools:
-        for own in load_tools(reference):
-            if own.name in registry:
-                raise UsageError(
-                    f"--tools {reference}: there is a tool {own.name!r} already; give this one another name"
-                )
-            try:
-                registry.register(own)
-            except ToolDefinitionError as error:
-                raise UsageError(f"--tools {reference}: {error}") from None
-    return registry
-
-
-def _names(registry: Registry) -> list[str]:
-    return [each.name for each in registry]
-
-
-async def _run(
-    source: str,
-    registry: Registry,
-    limits: Limits,
-    options: argparse.Namespace,
-    terminal: Terminal | None,
-    kits: Iterable[Kit],
-) -> int:
+async def _run(source: str, tooling: Tooling, options: argparse.Namespace, terminal: Terminal | None) -> int:
     approver = CommandLineApprover(options.allow, terminal)
     result: RunResult | None = None
     try:
@@ -132,10 +44,14 @@ async def _run(
             ending = _Ending(nursery.cancel_scope)
             printed = _Printed(ending)
             await nursery.start(ending.watch_signals)
-            async with CodeMode(registry, limits=limits, session=options.session, approver=approver) as cm:
-                for kit in kits:
-                    if kit.begin is not None:
-                        kit.begin(cm.session)
+            async with CodeMode(
+                tooling.registry,
+                limits=limits_of(options),
+                session=options.session,
+                approver=approver,
+                packages=tooling.packages,
+            ) as cm:
+                tooling.begin(cm.session)
                 result = await cm.run(source, on_log=None if options.json else printed)
             nursery.cancel_scope.cancel()
     except* SandboxUnavailable as group:
@@ -256,42 +172,3 @@ def read_program(name: str) -> str:
         raise UsageError(
             f"the program {name} is no UTF-8 text (byte {error.start}); save it as UTF-8"
         ) from None
-
-
-def workspace_path(name: str) -> Path:
-    """Return the directory that file tools are rooted in. Raises `UsageError`."""
-    path = Path(name)
-    if not path.is_dir():
-        raise UsageError(f"--workspace {name}: no such directory")
-    return path
-
-
-def load_tools(reference: str) -> list[Tool]:
-    """Import `MODULE:NAME`, a tool or several; the current directory can be imported from.
-
-    Raises `UsageError` saying what is missing.
-    """
-    module_name, separator, attribute = reference.partition(":")
-    if not separator or not module_name or not attribute:
-        raise UsageError(f"--tools {reference}: write MODULE:NAME, for example my_tools:count_lines")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        found: Any = importlib.import_module(module_name)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except ToolDefinitionError:
-        raise
-    except AttributeError as error:
-        raise UsageError(f"--tools {reference}: {error}") from None
-    except Exception as error:
-        raise UsageError(
-            f"--tools {reference}: importing {module_name} failed: {type(error).__name__}: {error}"
-        ) from error
-    tools = list(found) if isinstance(found, Iterable) and not isinstance(found, str) else [found]
-    for each in tools:
-        if not isinstance(each, Tool):
-            raise UsageError(
-                f"--tools {reference}: {each!r} is no tool; decorate the function with @tool(render=…)"
-            )
-    return tools

@@ -19,7 +19,7 @@ from codemode.cli.approve import Terminal
 from codemode.cli.ask import TerminalAsker
 from codemode.errors import ToolDefinitionError
 from codemode.session import Session
-from codemode.toolkits import Asker, Jobs, PlanMode, questions, shell, todo
+from codemode.toolkits import Asker, Jobs, PlanMode, plugins, questions, shell, todo
 from codemode.tools.definition import Tool
 from codemode.tools.hooks import Hooks
 from codemode.tools.registry import Registry
@@ -60,6 +60,11 @@ what it needs is not installed."""
 @asynccontextmanager
 async def _shell(setting: Setting) -> AsyncIterator[Kit]:
     yield Kit(shell(setting.workspace, jobs=setting.jobs))
+
+
+@asynccontextmanager
+async def _plugins(setting: Setting) -> AsyncIterator[Kit]:
+    yield Kit(plugins(setting.registry, setting.workspace))
 
 
 @asynccontextmanager
@@ -124,6 +129,7 @@ TOOLKITS: Mapping[str, Opener] = MappingProxyType(
     {
         "lsp": _lsp,
         "plan": _plan,
+        "plugins": _plugins,
         "questions": _questions,
         "shell": _shell,
         "skills": _skills,

@@ -14,13 +14,14 @@ import platform
 import select
 import signal
 import socket
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from typing import NoReturn, Protocol
 
 import msgspec
 
 from codemode import control
-from codemode.control import Layer
+from codemode.control import Layer, PackageOrder
 from codemode.guest import pages
 from codemode.guest.confine import (
     DESCRIPTOR,
@@ -54,7 +55,9 @@ _TRIAL_SECONDS = 5.0
 class _Language(Protocol):
     """What this process needs of `codemode.guest.program`."""
 
-    def prepare(self) -> None: ...
+    def prepare(
+        self, packages: Sequence[PackageOrder] = (), announce: Callable[[str], None] = ...
+    ) -> None: ...
     def warm_up(self) -> None: ...
     def serve(self, fd: int) -> None: ...
 
@@ -66,9 +69,9 @@ def serve(descriptor: int, left: dict[str, str]) -> NoReturn:
     """
     channel = socket.socket(fileno=descriptor)
     try:
-        layers, cage, language = _boot(left)
+        layers, cage, language = _boot(left, channel)
     except BaseException as error:
-        channel.send(control.pack(control.Broken(_described(error))))
+        channel.send(control.pack(_broken(error)))
         os._exit(1)
     channel.send(control.pack(control.Ready(layers, cage.base.resident)))
     if all(layer.stands for layer in layers if layer.required):
@@ -80,12 +83,11 @@ def serve(descriptor: int, left: dict[str, str]) -> NoReturn:
 # ---------------------------------------------------------------------------------------- booting
 
 
-def _boot(left: dict[str, str]) -> tuple[tuple[Layer, ...], Cage, _Language]:
+def _boot(left: dict[str, str], channel: socket.socket) -> tuple[tuple[Layer, ...], Cage, _Language]:
     """Load everything, then shut this process in; what cannot be shut is reported."""
+    language = _load(channel)
     if not kernel.NUMBERS:
         raise RuntimeError(f"no table of system calls for {platform.machine()} processors")
-    language: _Language = importlib.import_module("codemode.guest.program")
-    language.prepare()
     filter_ = seccomp.build(kernel.MACHINE)
     gc.collect()
     base = rlimits.own_size()
@@ -106,6 +108,28 @@ def _boot(left: dict[str, str]) -> tuple[tuple[Layer, ...], Cage, _Language]:
     gc.collect()
     gc.freeze()
     return tuple(layers), cage, language
+
+
+def _load(channel: socket.socket) -> _Language:
+    """Hear what is to be loaded beside the language, and load it all."""
+    boot = control.from_host(channel.recv(control.MAX_MESSAGE))
+    if not isinstance(boot, control.Boot):
+        raise RuntimeError("the first message does not say what to load")  # noqa: TRY004  (no matter of types)
+    sys.path += [path for path in boot.paths if path not in sys.path]
+    language: _Language = importlib.import_module("codemode.guest.program")
+    language.prepare(boot.packages, lambda name: _announce(channel, name))
+    return language
+
+
+def _announce(channel: socket.socket, name: str) -> None:
+    channel.send(control.pack(control.Loading(name)))
+
+
+def _broken(error: BaseException) -> control.Broken:
+    package = getattr(error, "package", "")  # of `Unloadable`, whose module may be what could not be loaded
+    if package:
+        return control.Broken(str(error)[:_MAX_TEXT], package)
+    return control.Broken(_described(error))
 
 
 _NAMES = {
@@ -291,10 +315,11 @@ class _Forks:
         message = control.from_host(data)
         if isinstance(message, control.Kill):
             self._kill(message.id)
-        elif descriptors:
-            self._spawn(message, descriptors[0])
-        else:
-            self._refuse(message, "no descriptor left for its channel")
+        elif isinstance(message, control.Spawn):
+            if descriptors:
+                self._spawn(message, descriptors[0])
+            else:
+                self._refuse(message, "no descriptor left for its channel")
         return True
 
     def _spawn(self, message: control.Spawn, channel: int) -> None:

@@ -10,15 +10,19 @@ from __future__ import annotations
 import mmap
 import sys
 import types
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from codemode import values, wire
+from codemode.control import PackageOrder
 from codemode.guest.language.builtins import forget_run, guest_builtins
 from codemode.guest.language.compiler import Refused, Unparsable, compile_program
 from codemode.guest.language.frozen import guard_class_methods, protect_classes
 from codemode.guest.library import aio, expressions, imports, streams
+from codemode.guest.library.packages import load_trusted
+from codemode.guest.library.pure import load_pure
 from codemode.guest.running import report, run
 from codemode.guest.running.channel import Channel, Disconnected
 from codemode.guest.running.loop import PendingCall
@@ -70,9 +74,18 @@ return json.loads(json.dumps(gather(rows)))
 """What the zygote rehearses: more of the language, so that its caches are filled and its code specialised."""
 
 
-def prepare() -> None:
-    """Load and protect everything that programs may reach. Once, in the zygote, before the first fork."""
+def prepare(
+    packages: Sequence[PackageOrder] = (), announce: Callable[[str], None] = lambda name: None
+) -> None:
+    """Load and protect everything that programs may reach. Once, in the zygote, before the first fork.
+
+    `announce` hears the name of each package before it is loaded. Raises `Unloadable`.
+    """
+    # Trusted packages first: what they take from the standard library is then still as they know it.
+    trusted = load_trusted([order.name for order in packages if order.trusted], announce)
     imports.load()
+    imports.add(trusted)
+    load_pure([order.name for order in packages if not order.trusted], announce)
     aio.forbid_other_loops()
     sys.modules["__main__"] = types.ModuleType(
         "__main__"

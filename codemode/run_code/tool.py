@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NotRequired, TypedDict
 
 from codemode.content import Text
@@ -47,8 +47,11 @@ def _parameters(code: str, description: str) -> None:
     """The parameters of run_code: the program, and in a few words what it is for."""
 
 
-def run_code_tool(run_program: RunProgram, spill: Spill | None = None) -> Tool:
-    """Return the `run_code` tool over something that runs programs. With `spill`, long text is kept whole."""
+def run_code_tool(run_program: RunProgram, spill: Spill | None = None, packages: Sequence[str] = ()) -> Tool:
+    """Return the `run_code` tool over something that runs programs. With `spill`, long text is kept whole.
+
+    `packages` are the names of what a program can import beside the standard library.
+    """
 
     async def execute(arguments: dict[str, Any], call: Call) -> RunValue:
         if not arguments["description"].strip():
@@ -67,7 +70,9 @@ def run_code_tool(run_program: RunProgram, spill: Spill | None = None) -> Tool:
 
     return Tool(
         RUN_CODE,
-        DESCRIPTION,
+        f"{DESCRIPTION}\nInstalled beside the standard library: {', '.join(packages)}."
+        if packages
+        else DESCRIPTION,
         TypedParameters(_parameters),
         Output(TypedOutput(RunValue), _render),
         execute,

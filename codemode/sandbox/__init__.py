@@ -5,6 +5,7 @@ from codemode.sandbox.interface import CallRequest, RunHandler, Sandbox
 from codemode.sandbox.limits import Limits
 from codemode.sandbox.local import LocalSandbox
 from codemode.sandbox.outcome import RUN_ERROR_KINDS, RunErrorKind, RunOutcome, RunUsage
+from codemode.sandbox.packages import Package
 
 __all__ = [
     "RUN_ERROR_KINDS",
@@ -12,6 +13,7 @@ __all__ = [
     "Layer",
     "Limits",
     "LocalSandbox",
+    "Package",
     "RunErrorKind",
     "RunHandler",
     "RunOutcome",

@@ -7,7 +7,7 @@ import math
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -23,6 +23,7 @@ from codemode.sandbox.guest import Guest, Pair, Used
 from codemode.sandbox.interface import RunHandler
 from codemode.sandbox.limits import Limits
 from codemode.sandbox.outcome import RunOutcome, RunUsage
+from codemode.sandbox.packages import Package, checked
 from codemode.sandbox.pool import Pool
 from codemode.sandbox.zygote import Zygote
 from codemode.wire import ToolName
@@ -59,12 +60,16 @@ class LocalSandbox:
     An async context manager: entering it starts the zygote and `spares` guests in advance (for runs with the memory
     and processor limits of `limits`, which hold where a run names none); leaving it ends them all and any run that is
     still going on, which then ends as `abort`. Entering and `run` raise `SandboxUnavailable` where a program cannot
-    be confined.
+    be confined. `packages` can be imported by every program; entering raises `SandboxUnavailable` for one that cannot
+    be loaded, saying why.
     """
 
-    def __init__(self, limits: Limits | None = None, *, spares: int = 2) -> None:
+    def __init__(
+        self, limits: Limits | None = None, *, spares: int = 2, packages: Iterable[Package] = ()
+    ) -> None:
         if spares < 0:
             raise ValueError(f"spares={spares}: must not be negative")
+        self._packages = checked(packages)
         self._limits = Limits() if limits is None else limits
         self._spares = spares
         self._starting = trio.Lock()
@@ -268,7 +273,7 @@ class LocalSandbox:
     async def _start(self, nursery: trio.Nursery) -> None:
         if self._pool is not None:
             self._pool.close()
-        zygote = await Zygote.start()
+        zygote = await Zygote.start(self._packages)
         if self._nursery is None:  # closed in the meantime
             await zygote.end()
             return

@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 
 import trio
@@ -26,6 +27,7 @@ from codemode import control
 from codemode.control import Layer
 from codemode.errors import SandboxUnavailable
 from codemode.sandbox.guest import Guest, Pair
+from codemode.sandbox.packages import Package, boot
 
 __all__ = ["Zygote"]
 
@@ -58,6 +60,7 @@ class Zygote:
         self._ids = itertools.count(1)
         self._guests: dict[int, Guest] = {}
         self._unsent: deque[tuple[bytes, socket.socket | None]] = deque()
+        self._loading = ""
         self.layers: tuple[Layer, ...] = ()
         self.resident_bytes = 0
         self.alive = True
@@ -68,8 +71,8 @@ class Zygote:
         return self._process.pid
 
     @classmethod
-    async def start(cls) -> Zygote:
-        """Start one and wait until it serves.
+    async def start(cls, packages: Sequence[Package] = ()) -> Zygote:
+        """Start one that has loaded these packages, and wait until it serves.
 
         Raises `SandboxUnavailable`, saying what is missing, when it cannot. Cancellation ends the zygote and is
         passed on. Must be called from the thread that lives as long as the zygote shall: the kernel ends it with
@@ -80,12 +83,19 @@ class Zygote:
                 f"programs can be confined on Linux only so far, and this is {sys.platform}; "
                 "run codemode in a Linux container or virtual machine"
             )
+        order = boot(packages)
         process, channel, diagnostics = _exec()
         zygote = cls(process, channel)
+        zygote._send(order)
         try:
             with trio.move_on_after(BOOT_SECONDS):
                 await zygote._be_ready(diagnostics)
                 return zygote
+            if zygote._loading:
+                raise SandboxUnavailable(
+                    f"the package {zygote._loading!r} had not been loaded {BOOT_SECONDS:g} s after the start; what "
+                    "takes so long when it is imported must be made when it is first needed"
+                )
             raise SandboxUnavailable(
                 f"the process that confines programs was not ready after {BOOT_SECONDS:g} s"
                 + _said(diagnostics)
@@ -97,12 +107,10 @@ class Zygote:
             os.close(diagnostics)
 
     async def _be_ready(self, diagnostics: int) -> None:
-        await trio.lowlevel.wait_readable(self._channel)
-        try:
-            data = self._channel.recv(control.MAX_MESSAGE)
-            message = control.from_zygote(data) if data else None
-        except (OSError, control.ControlError) as error:
-            raise SandboxUnavailable(f"the process that confines programs broke: {error}") from error
+        message = await self._hear_one()
+        while isinstance(message, control.Loading):
+            self._loading = message.name
+            message = await self._hear_one()
         if isinstance(message, control.Ready):
             missing = [layer for layer in message.layers if layer.required and not layer.stands]
             if missing:
@@ -114,8 +122,25 @@ class Zygote:
             self.resident_bytes = message.resident_bytes
             return
         await self._gone(_END_SECONDS)
+        if isinstance(message, control.Broken) and message.package:
+            raise SandboxUnavailable(message.message)
+        if message is None and self._loading:
+            raise SandboxUnavailable(
+                f"the package {self._loading!r} cannot be given to programs: loading it ended the process "
+                f"({_status(self._process.returncode)}){_said(diagnostics)}"
+            )
         said = message.message if isinstance(message, control.Broken) else _said(diagnostics)
         raise SandboxUnavailable(f"the process that confines programs could not start\n{said.strip()}")
+
+    async def _hear_one(self) -> control.FromZygote | None:
+        await trio.lowlevel.wait_readable(self._channel)
+        try:
+            data = self._channel.recv(control.MAX_MESSAGE)
+            return control.from_zygote(data) if data else None
+        except ConnectionResetError:  # it ended before it had read what it was told
+            return None
+        except (OSError, control.ControlError) as error:
+            raise SandboxUnavailable(f"the process that confines programs broke: {error}") from error
 
     # ------------------------------------------------------------------------------------ guests
 
@@ -304,6 +329,10 @@ def _directories() -> list[str]:
             )
         found[str(Path(next(iter(spec.submodule_search_locations))).parent)] = None
     return list(found)
+
+
+def _status(code: int | None) -> str:
+    return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
 
 def _said(diagnostics: int) -> str:

@@ -6,6 +6,7 @@ users need is an extra, and is imported when it is used.
 
 from codemode.toolkits.filesystem import files
 from codemode.toolkits.jobs import Jobs
+from codemode.toolkits.mounting import plugins
 from codemode.toolkits.planning import PlanMode
 from codemode.toolkits.questions import Asker, Option, Question, Reply, questions
 from codemode.toolkits.shell import shell
@@ -21,6 +22,7 @@ __all__ = [
     "Reply",
     "StructuredOutput",
     "files",
+    "plugins",
     "questions",
     "shell",
     "todo",

@@ -81,7 +81,7 @@ class Tool:
     says that somebody is asked before a call, and why. `read_only=True` says that no call changes anything
     outside the session, for policy that lets only such calls pass; anything else counts as a change.
     `lifespan` is an async context manager that the engine enters before the first call, once for all tools that
-    share it, and leaves when it closes.
+    share it, and leaves when it closes or the last of them is removed.
     Raises `ToolDefinitionError`, naming what is missing or cannot be enforced.
     """
 

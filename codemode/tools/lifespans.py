@@ -43,14 +43,24 @@ class Lifespans:
         if held.error is not None:
             raise held.error
         if not held.is_open:
-            raise ToolError("the engine was closed", code="ABORTED")
+            raise ToolError(
+                f"what tool {name!r} needs was closed, with it or with the engine", code="ABORTED"
+            )
+
+    def leave(self, lifespan: Lifespan) -> None:
+        """Begin to leave a lifespan that no tool needs any more. No checkpoint."""
+        held = self._held.get(lifespan)
+        if held is not None:
+            held.is_open = False
+            held.scope.cancel()
 
     async def _hold(self, name: str, lifespan: Lifespan, held: _Held) -> None:
         try:
-            async with lifespan:
-                held.is_open = True
-                held.settled.set()
-                await trio.sleep_forever()
+            with held.scope:
+                async with lifespan:
+                    held.is_open = True
+                    held.settled.set()
+                    await trio.sleep_forever()
         except Exception as error:
             # Nobody is left to be told, unless it failed before it was open.
             _log.warning("what tool %r needs has failed: %s: %s", name, type(error).__name__, error)
@@ -63,6 +73,7 @@ class Lifespans:
 
 class _Held:
     def __init__(self) -> None:
+        self.scope = trio.CancelScope()
         self.settled = trio.Event()
         self.is_open = False
         self.error: Exception | None = None

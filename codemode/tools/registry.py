@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from codemode.errors import ToolDefinitionError, UnknownToolError
 from codemode.tools.definition import Tool
 from codemode.tools.hooks import Hooks
+from codemode.tools.lifespans import Lifespan
 from codemode.values import JSON
 
 __all__ = ["RUN_CODE", "Mode", "Registry"]
@@ -49,6 +50,10 @@ class Registry:
         self._restrictions: list[_Restriction] = []
         self._hooks: list[Hooks] = [] if hooks is None else [hooks]
         self._version = 0  # of the root: counts changes anywhere in its tree
+        # Also of the root: by how many tools each lifespan is needed, and who is told when it is none any more.
+        self._needed: dict[Lifespan, int] = {}
+        self._unneeded: list[Callable[[Lifespan], None]] = []
+        self._watchers: list[Callable[[], None]] = []  # of the root
         self._cached_at = -1
         self._cached_tools: dict[str, Tool] = {}
         self._cached_hooks = Hooks()
@@ -94,14 +99,31 @@ class Registry:
                 "another name"
             )
         self._tools[tool.name] = tool
+        self._need(tool.lifespan, 1)
         self._changed()
 
         def remove() -> None:
             if self._tools.get(tool.name) is tool:
                 del self._tools[tool.name]
                 self._changed()
+                self._need(tool.lifespan, -1)
 
         return remove
+
+    def when_unneeded(self, told: Callable[[Lifespan], None]) -> Callable[[], None]:
+        """Call `told` with each lifespan whose last tool is removed, anywhere in this tree; return what ends that."""
+        self._root._unneeded.append(told)
+        return lambda: self._root._unneeded.remove(told)
+
+    def _need(self, lifespan: Lifespan | None, change: int) -> None:
+        if lifespan is None:
+            return
+        root = self._root
+        root._needed[lifespan] = root._needed.get(lifespan, 0) + change
+        if root._needed[lifespan] == 0:
+            del root._needed[lifespan]
+            for told in root._unneeded:
+                told(lifespan)
 
     def restrict(
         self, *, allow: Collection[str] | None = None, deny: Collection[str] | None = None
@@ -157,6 +179,19 @@ class Registry:
                     return
 
         return remove
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` after every change here or in another layer of the same tree; return what ends that.
+
+        It is called at once, in the middle of whatever made the change: it must return soon and not raise.
+        """
+        self._root._watchers.append(changed)
+
+        def unwatch() -> None:
+            if changed in self._root._watchers:
+                self._root._watchers.remove(changed)
+
+        return unwatch
 
     # -------------------------------------------------------------------------------- reading
 
@@ -223,6 +258,8 @@ class Registry:
 
     def _changed(self) -> None:
         self._root._version += 1
+        for watcher in list(self._root._watchers):
+            watcher()
 
     def _view(self) -> dict[str, Tool]:
         version = self._root._version

@@ -498,11 +498,14 @@ async def test_a_stored_turn_that_lost_a_block_is_not_gone_on_from(tmp_path: Pat
             session.append(event.type, data)
         async with engine(session) as cm:
             one = agent(cm, Scripted([]))
-            with pytest.raises(IncompleteStateError, match=r"event 4: content\[0\] \(thinking\)"):
-                _ = one.is_waited_for
+            assert isinstance(one.problem, IncompleteStateError)
+            assert one.problem.missing == ("event 4: content[0] (thinking)",)
+            assert not one.is_waited_for
             result = await one.run("and?")
             assert (result.reason, result.error_code) == ("error", "INCOMPLETE_STATE")
+            assert one.provider.requests == []  # type: ignore[attr-defined]
             one.forget()
+            assert one.problem is None
             one.provider.script = [answer(said("anew"))]  # type: ignore[attr-defined]
             assert (await one.run("anew")).text == "anew"
 

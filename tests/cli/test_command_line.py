@@ -126,6 +126,25 @@ def test_files_are_changed_only_with_write(place):
     assert (place / "new.txt").read_text() == "hello\n"
 
 
+def test_packages_of_the_current_directory_can_be_given(place):
+    (place / "shapes.py").write_text("def area(side):\n    return side * side\n")
+    path = program(place, "import shapes\nreturn shapes.area(3)\n")
+    done = codemode("run", path, "--package", "shapes", cwd=place)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "9\n", "")
+    done = codemode("run", path, "--trusted-package", "shapes", cwd=place)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "9\n", "")
+    done = codemode("run", path, "--package", "no_such_package", cwd=place)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "codemode: the package 'no_such_package' is not installed in the environment of "
+    )
+    done = codemode("run", path, "--package", "my-shapes", cwd=place)
+    assert done.returncode == 2
+    assert (
+        done.stderr == "codemode: Package('my-shapes'): must be a name as it is imported, such as 'numpy'\n"
+    )
+
+
 def test_tools_of_ones_own_are_given_by_module_and_name(place):
     (place / "shop.py").write_text(
         "from codemode import tool, as_json\n"

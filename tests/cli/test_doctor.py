@@ -173,3 +173,30 @@ def test_it_is_a_command() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("The process wall on ")
     assert done.stderr == ""
+
+
+def test_packages_are_shown_with_what_they_do_to_the_language_wall(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, shown = seen(capsys, "--package", "idna", "--trusted-package", "msgspec")
+    assert code == 0
+    lines = shown.splitlines()
+    start = lines.index("Packages")
+    assert lines[start + 1] == "  idna     under the rules of a program: the language wall stands"
+    assert lines[start + 2] == (
+        "  msgspec  trusted: through its objects a program may get past the language wall; the process wall holds it"
+    )
+
+
+def test_packages_are_in_the_json_and_one_that_cannot_be_had_is_the_problem(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, shown = seen(capsys, "--json", "--trusted-package", "msgspec")
+    assert (code, [(each["name"], each["trusted"]) for each in json.loads(shown)["packages"]]) == (
+        0,
+        [("msgspec", True)],
+    )
+    code, shown = seen(capsys, "--json", "--package", "no_such_package")
+    told = json.loads(shown)
+    assert (code, told["ok"]) == (1, False)
+    assert told["problem"].startswith("the package 'no_such_package' is not installed in the environment of ")

@@ -129,6 +129,16 @@ def test_the_skills_toolkit_looks_where_agent_clients_keep_skills(tmp_path):
     )
 
 
+def test_plugins_are_mounted_when_that_is_allowed(tmp_path):
+    (tmp_path / "p.py").write_text(
+        "from codemode import tool, as_json\n@tool(render=as_json)\ndef f() -> int:\n    return 1\nTOOLS = f\n"
+    )
+    source = "return tools.plugin_mount('p.py')['tools']"
+    done = run(tmp_path, source, "--toolkit", "plugins")
+    assert "needs approval" in json.loads(done.stdout)["error"]["message"]
+    assert result(run(tmp_path, source, "--toolkit", "plugins", "--allow", "plugin_mount")) == ["f"]
+
+
 def test_an_extra_that_is_not_installed_is_named(tmp_path):
     (tmp_path / "httpcore.py").write_text("raise ImportError('not here', name='httpcore')\n")
     done = subprocess.run(

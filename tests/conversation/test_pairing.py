@@ -121,7 +121,7 @@ def test_a_violation_names_the_ids_and_the_turns_and_no_request_is_built(
     with pytest.raises(PairingError) as caught:
         check_pairing(turns)
     assert caught.value.violations == tuple(violations)
-    assert problems(msgspec.to_builtins([bare(turn) for turn in turns]))  # the seeds say the same
+    assert problems(msgspec.to_builtins([bare(turn) for turn in turns]))  # an independent judge says the same
     with pytest.raises(ConversationError):
         request(turns)
 

@@ -14,7 +14,7 @@ from typing import Any
 _names: dict[str, Any] = {}
 
 
-def prepare() -> None:
+def prepare(*packages: object) -> None:
     import msgspec
 
     from codemode import wire

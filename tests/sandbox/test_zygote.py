@@ -56,7 +56,7 @@ async def test_a_language_that_does_not_get_ready_is_shown(
     first = (
         "import sys\nstandin = type(sys)('codemode.guest.program')\nsys.modules['codemode.guest.program'] = standin\n"
         "standin.prepare = standin.warm_up = standin.serve = lambda *arguments: None\n"
-        "def fail():\n    raise ValueError('the language is broken')\n"
+        "def fail(*arguments):\n    raise ValueError('the language is broken')\n"
     )
     monkeypatch.setattr(zygote, "BOOTSTRAP", f"{first}standin.{moment} = fail\n{zygote.BOOTSTRAP}")
     said = await refusal()

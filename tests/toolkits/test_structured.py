@@ -3,7 +3,10 @@ from __future__ import annotations
 import pytest
 
 from codemode import Block, CodeMode, Hooks, Limits, ToolDefinitionError, as_json, tool
+from codemode.agent import Agent
 from codemode.toolkits import StructuredOutput
+from tests.agent.scripted import Scripted
+from tests.conversation.scripts import answer, said, use
 from tests.toolkits.calling import failure, shown, value
 
 SCHEMA = {
@@ -108,6 +111,24 @@ async def test_a_hook_that_blocks_the_run_drops_the_value():
     async with engine(output, hooks=Hooks(post_execute=(judge,))) as cm:
         await cm.run("tools.structured_output(answer=1)")
         assert not output.is_recorded
+
+
+async def test_it_ends_the_turn_of_a_model_when_everything_around_it_has_succeeded():
+    output = StructuredOutput(SCHEMA)
+    model = Scripted(
+        [
+            answer(use("a", "structured_output", answer="many")),
+            answer(use("b", "structured_output", answer=3), use("c", "other")),
+            answer(said("never asked for")),
+        ]
+    )
+    async with CodeMode([other, *output.tools], hooks=output.hooks, sandbox=object(), mode="native") as cm:
+        result = await Agent(cm, model, is_done=lambda: output.is_recorded).run("How many?")
+        results = [event.data for event in cm.session.events(types={"tool/result"})]
+    assert (result.reason, result.steps, len(model.requests)) == ("completed", 2, 2)
+    assert output.value == {"answer": 3}
+    assert [each["isError"] for each in results] == [True, False, True]
+    assert results[2]["error"] == {"name": "Error", "code": "DENIED"}
 
 
 async def test_the_schema_is_the_callers_and_is_enforced():

@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 import trio
+import trio.testing
 
 from codemode import CodeMode, Failure, Success, Tool, ToolDefinitionError, ToolError, as_json, tool
 
@@ -124,3 +125,23 @@ async def test_an_engine_that_closes_while_it_is_entered():
 def test_it_has_to_be_a_context_manager():
     with pytest.raises(ToolDefinitionError, match="lifespan=3 must be an async context manager"):
         using(3)
+
+
+async def test_it_is_left_when_the_last_tool_that_needs_it_is_removed():
+    place, other = Place(), Place()
+    async with CodeMode([using(other, "other")]) as cm:
+        remove = [cm.registry.register(using(place, name)) for name in ("look", "see")]
+        await cm.call("look", {})
+        await cm.call("other", {})
+        remove[0]()
+        await trio.testing.wait_all_tasks_blocked()
+        assert place.log == ["entered"]
+        assert (await cm.call("see", {})).value == ["entered"]
+        remove[1]()
+        await trio.testing.wait_all_tasks_blocked()
+        assert place.log == ["entered", "left"]
+        assert other.log == ["entered"]
+        again = cm.registry.register(using(place))
+        assert (await cm.call("look", {})).value == ["entered", "left", "entered"]
+        again()
+    assert place.log == ["entered", "left"] * 2

@@ -60,6 +60,18 @@ def test_changes_below_are_seen_at_once(registry):
     assert [each["name"] for each in scope.describe()] == ["a", "b", "c"]
 
 
+def test_whoever_watches_is_told_of_changes_anywhere_in_the_tree_until_it_ends(registry):
+    scope, told = registry.scope(), []
+    unwatch = scope.watch(lambda: told.append(sorted(each.name for each in scope)))
+    remove = registry.register(named("z", "z"))
+    scope.restrict(deny=["z"])
+    remove()
+    assert told == [["a", "b", "c", "z"], ["a", "b", "c"], ["a", "b", "c"]]
+    unwatch()
+    registry.register(named("y", "y"))
+    assert len(told) == 3
+
+
 @pytest.mark.parametrize(
     ("restrict", "says"),
     [

@@ -90,3 +90,47 @@ async def test_without_a_directory_a_private_one_is_made():
 def test_a_bound_is_a_positive_number_of_bytes(bound):
     with pytest.raises(ValueError, match="must be a positive number of bytes"):
         Spill(max_bytes=bound)
+
+
+async def test_the_rest_of_a_long_text_is_asked_for_and_read_part_by_part(tmp_path):
+    long = "".join(f"zeile {n} äöü €\n" for n in range(15_000))
+    spill = Spill(tmp_path / "spill")
+    async with CodeMode([spill.reader()], spill=spill) as cm:
+        shown = await cm.run(f"print({long!r})")
+        (call,) = re.findall(r"more of it: read_spilled\(name='(.+?)', offset=25000\)", shown.text)
+        first = await cm.call("read_spilled", {"name": call})
+        whole = await cm.run(
+            f"text, end = '', 0\nwhile True:\n    part = tools.read_spilled({call!r}, offset=end, limit=70_001)\n"
+            "    text += part['text']\n    end = part['end']\n    if end == part['totalBytes']:\n        return text"
+        )
+    assert first.value["text"] == long.encode()[: first.value["end"]].decode()
+    assert first.content[0].text.startswith(
+        f"[bytes 0 to {first.value['end']} of {len(long.encode())}; go on with"
+    )
+    assert whole.result == long
+
+
+@pytest.mark.parametrize("name", ["../secret.txt", "/etc/passwd", "link.txt", "absent.txt", "", "a/b.txt"])
+async def test_only_what_was_stored_can_be_read(tmp_path, name):
+    (tmp_path / "secret.txt").write_text("secret")
+    directory = tmp_path / "spill"
+    directory.mkdir()
+    (directory / "link.txt").symlink_to(tmp_path / "secret.txt")
+    spill = Spill(directory)
+    async with CodeMode([spill.reader()], spill=spill) as cm:
+        outcome = await cm.call("read_spilled", {"name": name})
+    assert outcome.is_error
+    assert outcome.error.code == "NOT_STORED"
+
+
+async def test_an_offset_past_the_end_says_where_the_end_is(tmp_path):
+    spill = Spill(tmp_path)
+    (tmp_path / "x.txt").write_text("äb")
+    async with CodeMode([spill.reader()], spill=spill) as cm:
+        past = await cm.call("read_spilled", {"name": "x.txt", "offset": 4})
+        middle = await cm.call("read_spilled", {"name": str(tmp_path / "x.txt"), "offset": 1})
+    assert (past.error.code, past.error.message) == (
+        "BAD_OFFSET",
+        "offset 4 is past the end; the text has 3 bytes",
+    )
+    assert middle.value == {"text": "b", "offset": 2, "end": 3, "totalBytes": 3}

@@ -33,7 +33,7 @@ class Attributes(Walk):
     def _dunder_read(self, node: ast.Name) -> ast.expr:
         name = node.id
         if name == "__name__":
-            return ast.copy_location(ast.Constant("__main__"), node)
+            return ast.copy_location(ast.Constant(self._home.name if self._home else "__main__"), node)
         if name == "__debug__" or name in MODULE_DUNDERS:
             return node
         if self._scope.kind == "class" and (

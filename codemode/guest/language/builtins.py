@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from codemode.guest.language import guards, names, ownership
 from codemode.guest.language.classes import Type, build_class, class_of, is_callable
 
-__all__ = ["UNAVAILABLE", "forget_run", "guest_builtins"]
+__all__ = ["UNAVAILABLE", "forget_run", "guest_builtins", "module_builtins"]
 
 _AS_THEY_ARE = """
     abs aiter all anext any ascii bin bool bytearray bytes chr classmethod complex dict divmod enumerate
@@ -76,6 +76,13 @@ def guest_builtins(run_names: dict[str, Any]) -> dict[str, Any]:
     """
     _table.update(run_names)
     return _table
+
+
+def module_builtins(module_names: dict[str, Any]) -> dict[str, Any]:
+    """Return the builtins of a package's modules: those of a program, without tools, and what is made for them."""
+    table = {**_table, **module_names}
+    table.pop("tools", None)
+    return table
 
 
 def forget_run() -> None:

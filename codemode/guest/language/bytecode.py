@@ -43,21 +43,22 @@ _MATCH_CLASS: Final = dis.opmap["MATCH_CLASS"]
 _LOAD_CONST: Final = dis.opmap["LOAD_CONST"]
 
 
-def check_code(code: CodeType, checked: bool = False) -> None:
+def check_code(code: CodeType, checked: bool = False, *, imports_private: bool = False) -> None:
     """Walk `code` and the code inside it. Raises `UnguardedCode` at the first name that is not allowed.
 
-    `checked` says that an enclosing block checks the owner of private attributes.
+    `checked` says that an enclosing block checks the owner of private attributes, `imports_private` that private
+    names may be imported: whoever answers the import of a package's module looks at whose they are.
     """
     checked = checked or OWN_HOOK in code.co_names or MARK in code.co_names
     suspicious = any(attribute_kind(name) != PLAIN or name[:1] == "_" for name in code.co_names)
     if suspicious or _MATCH_CLASS in code.co_code[::2]:
-        _check_instructions(code, checked)
+        _check_instructions(code, checked, imports_private)
     for constant in code.co_consts:
         if type(constant) is CodeType:
-            check_code(constant, checked)
+            check_code(constant, checked, imports_private=imports_private)
 
 
-def _check_instructions(code: CodeType, checked: bool) -> None:
+def _check_instructions(code: CodeType, checked: bool, imports_private: bool) -> None:
     in_method = "__class__" in code.co_freevars and "super" in code.co_names
     extended = 0
     constant: object = None  # what the last LOAD_CONST loaded
@@ -76,7 +77,11 @@ def _check_instructions(code: CodeType, checked: bool) -> None:
         shift = _NAMED.get(operation)
         if shift is not None:
             name = code.co_names[argument >> shift]
-            if not _allowed(name, operation, checked, in_method, before):
+            if operation in _IMPORTS:
+                allowed = _importable(name, imports_private)
+            else:
+                allowed = _allowed(name, operation, checked, in_method, before)
+            if not allowed:
                 raise UnguardedCode(name)
         elif operation == _MATCH_CLASS:
             attributes = constant if isinstance(constant, tuple) else ()
@@ -86,10 +91,13 @@ def _check_instructions(code: CodeType, checked: bool) -> None:
         before = None
 
 
+def _importable(name: str, private: bool) -> bool:
+    kinds = (PLAIN, OWN) if private else (PLAIN,)
+    return all(attribute_kind(part) in kinds and (private or part[:1] != "_") for part in name.split("."))
+
+
 def _allowed(name: str, operation: int, checked: bool, in_method: bool, receiver: object) -> bool:
     kind = attribute_kind(name)
-    if operation in _IMPORTS:
-        return all(attribute_kind(part) == PLAIN and part[:1] != "_" for part in name.split("."))
     stores = operation in _STORES
     if kind == PLAIN:
         return not (stores and is_dunder(name) and name not in names.STORABLE)

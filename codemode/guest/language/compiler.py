@@ -13,17 +13,19 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
 import gc
 import sys
 import warnings
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
 from codemode.guest.language.bytecode import UnguardedCode, check_code
+from codemode.guest.language.home import Home
 from codemode.guest.language.policy import Policy, Refusal
 
-__all__ = ["PROGRAM", "Compiled", "Refused", "Unparsable", "compile_program"]
+__all__ = ["PROGRAM", "Compiled", "Refused", "Unparsable", "compile_module", "compile_program"]
 
 PROGRAM = "<program>"
 """The file name of compiled programs, by which their frames are told from all others, and the wrapper's name."""
@@ -74,28 +76,65 @@ def compile_program(
     `given` are the names that are there before it starts; `exports` tells the names of a module for
     `from module import *`. Raises `Unparsable` or `Refused`.
     """
-    # Nothing here is garbage until it is done, and a SyntaxWarning is no concern of the run.
+    policy = Policy(source, exports, given)
+    with _undisturbed():
+        tree = _checked(source, policy)
+        outer = _compile(_wrap(tree, policy), PROGRAM, policy.future_annotations)
+    (code,) = (constant for constant in outer.co_consts if type(constant) is CodeType)
+    code = _without_wrapper_name(code)
+    _look_again(code)
+    return Compiled(code, policy.uses_await)
+
+
+def compile_module(
+    source: str,
+    *,
+    home: Home,
+    filename: str,
+    given: Container[str] = (),
+    exports: Callable[[str], Sequence[str] | None] = lambda module: None,
+) -> CodeType:
+    """Parse, check and compile a module of a package under the same rules; return its code, to be executed.
+
+    Raises `Unparsable` or `Refused`.
+    """
+    policy = Policy(source, exports, given, home)
+    with _undisturbed():
+        tree = _checked(source, policy)
+        code = _compile(tree, filename, policy.future_annotations)
+    _look_again(code, imports_private=True)
+    return code
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Nothing is garbage until compiling is done, and a SyntaxWarning is no concern of the run."""
     collecting = gc.isenabled()
     gc.disable()
     filters: list[Any] = warnings.filters  # type: ignore[assignment]
     filters.insert(0, _NO_WARNINGS)
     try:
-        tree = _parse(source)
-        policy = Policy(source, exports, given)
-        _walk(policy, tree)
-        if policy.refusals:
-            raise Refused(policy.refusals)
-        code = _compile(_wrap(tree, policy), policy.future_annotations)
+        yield
     finally:
         filters.remove(_NO_WARNINGS)
         if collecting:
             gc.enable()
+
+
+def _checked(source: str, policy: Policy) -> ast.Module:
+    tree = _parse(source)
+    _walk(policy, tree)
+    if policy.refusals:
+        raise Refused(policy.refusals)
+    return tree
+
+
+def _look_again(code: CodeType, *, imports_private: bool = False) -> None:
     try:
-        check_code(code)
+        check_code(code, imports_private=imports_private)
     except UnguardedCode as finding:
         text = f"the name `{finding}` cannot be used here in this way; use a public attribute or function"
         raise Refused([Refusal(0, 0, text)]) from None
-    return Compiled(code, policy.uses_await)
 
 
 def _parse(source: str) -> ast.Module:
@@ -125,18 +164,17 @@ def _walk(policy: Policy, tree: ast.Module) -> None:
         sys.setrecursionlimit(limit)
 
 
-def _compile(module: ast.Module, future_annotations: bool) -> CodeType:
+def _compile(module: ast.Module, filename: str, future_annotations: bool) -> CodeType:
     flags = __future__.annotations.compiler_flag if future_annotations else 0
     try:
-        outer = compile(module, PROGRAM, "exec", flags=flags, dont_inherit=True)
+        code: CodeType = compile(module, filename, "exec", flags=flags, dont_inherit=True)
     except SyntaxError as error:
         raise _unparsable(error) from None
     except (MemoryError, RecursionError):
         raise _too_deep() from None
     except (ValueError, OverflowError, SystemError) as error:
         raise Unparsable("SyntaxError", str(error)) from None
-    (code,) = (constant for constant in outer.co_consts if type(constant) is CodeType)
-    return _without_wrapper_name(code)
+    return code
 
 
 def _wrap(tree: ast.Module, policy: Policy) -> ast.Module:

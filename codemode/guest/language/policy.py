@@ -16,7 +16,7 @@ from codemode.guest.language import names
 from codemode.guest.language.attributes import Attributes
 from codemode.guest.language.definitions import Definitions
 from codemode.guest.language.dunders import is_pattern_name
-from codemode.guest.language.names import PLAIN, attribute_kind
+from codemode.guest.language.names import OWN, PLAIN, attribute_kind
 from codemode.guest.language.scopes import Scope
 from codemode.guest.language.walk import Refusal
 
@@ -133,9 +133,10 @@ class Policy(Attributes, Definitions):
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
+        if node.level:
+            self._resolve(node)
         module = node.module or ""
         if node.level:
-            self.error(node, "relative imports have nothing to refer to here; a program is one piece of text")
             return node
         if module == "__future__":
             return self._future(node)
@@ -149,12 +150,27 @@ class Policy(Attributes, Definitions):
                 return node
         for alias in node.names:
             self._reads_annotations = self._reads_annotations or alias.name == "get_type_hints"
-            if attribute_kind(alias.name) != PLAIN or alias.name[0] == "_":
+            kind = attribute_kind(alias.name)
+            neighbour = self._home is not None and self._home.holds(module) and kind in (PLAIN, OWN)
+            if not neighbour and (kind != PLAIN or alias.name[0] == "_"):
                 self.error(node, f"`{alias.name}` of `{module}` is private; use a public name")
             self.check_name(node, alias.asname or alias.name)
         return node
 
+    def _resolve(self, node: ast.ImportFrom) -> None:
+        """Make a relative import absolute."""
+        if self._home is None:
+            self.error(node, "relative imports have nothing to refer to here; a program is one piece of text")
+            return
+        found = self._home.absolute(node.module or "", node.level)
+        if found is None:
+            self.error(node, f"this relative import leads out of the package {self._home.root}")
+        else:
+            node.module, node.level = found, 0
+
     def _check_module(self, node: ast.Import | ast.ImportFrom, module: str) -> None:
+        if self._home is not None and self._home.holds(module):
+            return
         if any(part[:1] == "_" for part in module.split(".")):
             self.error(node, f"`{module}` is a private module; import a public one")
         # Python takes look-alike letters for the plain ones; whoever reads the program may not.

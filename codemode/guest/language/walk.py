@@ -16,6 +16,7 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from codemode.guest.language import names
 from codemode.guest.language.dunders import why_unbindable
+from codemode.guest.language.home import Home
 from codemode.guest.language.names import PLAIN, attribute_kind, is_dunder, is_sunder
 from codemode.guest.language.scopes import Scope
 
@@ -27,6 +28,12 @@ MODULE_DUNDERS = frozenset(
     {"__all__", "__author__", "__copyright__", "__doc__", "__license__", "__version__"}
 )
 """Names of the form `__x__` that a program may bind and read at its top level."""
+
+# What Python itself keeps in a module's globals, or asks of them; a package may bind others (`__title__`).
+_OF_A_MODULE = frozenset(
+    """__annotations__ __build_class__ __builtins__ __class__ __debug__ __dict__ __dir__ __file__ __getattr__
+    __import__ __loader__ __name__ __package__ __path__ __qualname__ __spec__""".split()
+)
 
 # Reviewed nodes that only carry others.
 _CARRIERS = """
@@ -76,9 +83,14 @@ class Walk(RestrictingNodeTransformer):
         cls._handlers = {getattr(ast, kind): method for kind, method in kinds if hasattr(ast, kind)}
 
     def __init__(
-        self, source: str, exports: Callable[[str], Sequence[str] | None], given: Container[str]
+        self,
+        source: str,
+        exports: Callable[[str], Sequence[str] | None],
+        given: Container[str],
+        home: Home | None = None,
     ) -> None:
         super().__init__()
+        self._home = home
         self._source = source
         self.refusals: list[Refusal] = []
         self.uses_await = False
@@ -165,7 +177,9 @@ class Walk(RestrictingNodeTransformer):
             return
         if name[0] == "_" and name != "_":
             if is_dunder(name):
-                at_module = self._scope.kind == "module" and name in MODULE_DUNDERS
+                at_module = self._scope.kind == "module" and (
+                    name in MODULE_DUNDERS or (self._home is not None and name not in _OF_A_MODULE)
+                )
                 if not at_module and not (allow_magic_methods and name in names.DEFINABLE):
                     self.error(
                         node, f"the name `{name}` cannot be bound: {why_unbindable(name, self._scope.kind)}"

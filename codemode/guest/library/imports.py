@@ -12,13 +12,21 @@ import importlib
 import random
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from codemode.guest.language import classes
 from codemode.guest.language.frozen import protect_class
 from codemode.guest.library import tables
+from codemode.guest.running import cures
 
-__all__ = ["exports", "import_module", "load"]
+__all__ = ["Facade", "add", "exports", "has", "import_module", "load"]
+
+
+class Facade(NamedTuple):
+    """What stands for a module, and the names of it that can be imported."""
+
+    built: Any
+    names: tuple[str, ...]
 
 
 _DRAWING = ("random", "statistics")
@@ -27,6 +35,8 @@ _DRAWING = ("random", "statistics")
 _seeded = False
 _facades: dict[str, Any] = {}
 _names: dict[str, tuple[str, ...]] = {}
+_packages: set[str] = set()
+"""The first parts of the names of modules that a deployment added."""
 
 
 def load() -> None:
@@ -54,6 +64,29 @@ def load() -> None:
         )
     for built in _facades.values():
         protect_class(built)
+
+
+def has(name: str) -> bool:
+    """Whether there is a module of this name."""
+    return name in _facades
+
+
+def add(modules: Mapping[str, Facade]) -> None:
+    """Let programs import these as well; a module whose parent is not there gets an empty one."""
+    for name, (built, names) in modules.items():
+        _facades[name], _names[name] = built, names
+        _packages.add(name.partition(".")[0])
+    for name in sorted(modules):
+        parent, _, last = name.rpartition(".")
+        while parent:
+            if parent not in _facades:
+                _facades[parent], _names[parent] = classes.facade(parent, {}), ()
+            if last not in vars(_facades[parent]):
+                setattr(_facades[parent], last, _facades[name])
+            name = parent
+            parent, _, last = name.rpartition(".")
+    for name in modules:
+        cures.add_module(name.partition(".")[0])
 
 
 def _members(name: str, replaced: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,6 +148,8 @@ def _seed() -> None:
 def _missing(name: str) -> str:
     top = name.partition(".")[0]
     advice = tables.ELSEWHERE.get(name) or tables.ELSEWHERE.get(top)
+    if top in _packages:
+        advice = f"{top} is here without it; dir({top}) lists what is there"
     if advice is None:
         near = difflib.get_close_matches(name, _facades, 1, 0.75) if len(name) < 60 else []
         advice = f"did you mean {near[0]}?" if near else "use the standard library's pure modules, or a tool"

@@ -24,7 +24,7 @@ from codemode.guest.language.names import DENIED, METHODS, PLAIN, attribute_kind
 from codemode.guest.library import hints
 from codemode.guest.running import report
 
-__all__ = ["ABC", "COLLECTIONS", "DATACLASSES", "ENUM", "TYPES", "TYPING"]
+__all__ = ["ABC", "COLLECTIONS", "DATACLASSES", "ENUM", "TYPES", "TYPING", "allow_copies"]
 
 # -------------------------------------------------------------------------- collections, dataclasses
 
@@ -197,16 +197,21 @@ def get_origin(tp: Any) -> Any:
 
 # --------------------------------------------------------------------------------------------- copy
 
-_DATA_MODULES = frozenset(
+_data_modules = set(
     "array calendar collections datetime decimal enum fractions ipaddress pathlib random re types uuid zoneinfo "
-    "builtins itertools functools _io string statistics operator".split()
+    "builtins itertools functools io string statistics operator".split()
 )
+
+
+def allow_copies(package: str) -> None:
+    """Say that objects of a package's classes may be copied as their class has it."""
+    _data_modules.add(package)
 
 
 def _is_data(value: Any) -> bool:
     kind = type(value)
     module = kind.__module__
-    return type(module) is str and module.partition(".")[0].removeprefix("_") in _DATA_MODULES | {"io"}
+    return type(module) is str and module.partition(".")[0].removeprefix("_") in _data_modules
 
 
 def _check_own_dict(x: Any) -> None:

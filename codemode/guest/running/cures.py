@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-__all__ = ["for_abandoned", "for_exception", "for_text"]
+__all__ = ["add_module", "for_abandoned", "for_exception", "for_text"]
 
 _MODULES = frozenset(
     """asyncio base64 bisect calendar collections copy csv dataclasses datetime decimal difflib enum fractions
@@ -53,11 +53,22 @@ _OUTSIDE = {
     "null": "in Python it is written None",
     "console": "this is Python: print(...)",
 }
+_SHORT = {"np": "numpy", "pd": "pandas", "plt": "matplotlib", "nx": "networkx", "sp": "scipy"}
+_added: set[str] = set()
 _DICT_METHODS = "clear copy fromkeys get items keys pop popitem setdefault update values"
+
+
+def add_module(name: str) -> None:
+    """Note a module that this deployment offers beside the library."""
+    _added.add(name)
 
 
 def _name_error(found: re.Match[str]) -> str | None:
     name = found[1]
+    if name in _added:
+        return f"write `import {name}` first"
+    if _SHORT.get(name) in _added:
+        return f"write `import {_SHORT[name]} as {name}` first"
     if name in _OUTSIDE:
         return _OUTSIDE[name]
     if name in _MODULES:
@@ -112,8 +123,18 @@ _TABLE: tuple[tuple[str, str, Callable[[re.Match[str]], str | None]], ...] = (
     ),
     (
         "TypeError",
+        r"Object of type (?:ndarray|u?int\d+|float\d+) is not JSON serializable",
+        _say("convert it first, with x.tolist()"),
+    ),
+    (
+        "TypeError",
         r"Object of type (\w+) is not JSON serializable",
         _say("convert it first, or pass default=str to json.dumps"),
+    ),
+    (
+        "AttributeError",
+        r"has no private attributes here",
+        _say("attributes that begin with an underscore can be used on the program's own classes only"),
     ),
     ("AttributeError", r"'(?:dict|FrozenDict)' object has no attribute '(\w+)'", _dict_attribute),
     (
@@ -180,7 +201,7 @@ def for_exception(kind: str, message: str) -> str | None:
 
 
 def _no_part(owner: str, part: str) -> str | None:
-    if owner.partition(".")[0] in _MODULES:
+    if owner.partition(".")[0] in _MODULES | _added:
         return f"dir({owner}) lists what the module {owner} offers here; {part} is not in it"
     return None
 

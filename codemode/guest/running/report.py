@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from codemode.guest.language.compiler import PROGRAM, Refused, Unparsable
+from codemode.guest.language.names import MARK
 from codemode.guest.running import cures
 from codemode.guest.running.loop import Abandoned
 from codemode.values import InvalidValue
@@ -113,6 +114,8 @@ def _describe(error: BaseException) -> tuple[str, str]:
     message = cut(_message(error), _MAX_MESSAGE)
     if kind is UnboundLocalError or kind is NameError:
         name, message = _as_in_a_module(error, name, message)
+    if AttributeError in _mro(kind):
+        message = message.replace(f"has no attribute {MARK!r}", "has no private attributes here")
     if SyntaxError in _mro(kind):
         message = message.replace(f" ({PROGRAM}, ", " (")
     return name, message.replace(f"{PROGRAM}.<locals>.", "").replace(f"{PROGRAM}()", "the program")

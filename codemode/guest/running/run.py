@@ -61,5 +61,5 @@ def end() -> None:
 def current() -> Run:
     """Return the run that goes on."""
     if _current is None:
-        raise RuntimeError("no program runs")
+        raise RuntimeError("no program runs: a package cannot do this while it is loaded")
     return _current

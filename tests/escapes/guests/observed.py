@@ -31,7 +31,7 @@ def _load() -> Any:
 _shipped: Any = None
 
 
-def prepare() -> None:
+def prepare(*packages: object) -> None:
     global _shipped
     _shipped = program = _load()
     compile_program, make_tools, done = program.compile_program, program.Tools, program._done
@@ -54,7 +54,7 @@ def prepare() -> None:
     program.compile_program = compile_observed
     program.Tools = tools_and_echo
     program._done = done_with_result
-    program.prepare()
+    program.prepare(*packages)
 
 
 def warm_up() -> None:

@@ -30,7 +30,7 @@ NR: dict[str, int] = {}
 _names: dict[str, Any] = {}
 
 
-def prepare() -> None:
+def prepare(*packages: object) -> None:
     from codemode.guest.confine import kernel
     from codemode.guest.confine.table import TABLE
     from codemode.guest.library import tables

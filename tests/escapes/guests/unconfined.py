@@ -26,13 +26,11 @@ def main(control: int, host: int) -> NoReturn:
         os._exit(1)
 
 
-def _boot(left: dict[str, str]) -> Any:
-    import importlib
-
+def _boot(left: dict[str, str], channel: Any) -> Any:
+    from codemode.guest import forks
     from codemode.guest.confine import Cage, kernel, rlimits, seccomp
 
-    language = importlib.import_module("codemode.guest.program")
-    language.prepare()
+    language = forks._load(channel)
     return (), Cage(os.getpid(), rlimits.own_size(), seccomp.build(kernel.MACHINE)), language
 
 

@@ -1,0 +1,227 @@
+"""`mcp.json`: which servers there are and how each is reached and used. No I/O but reading the file.
+
+The file is the one that other clients read: `mcpServers` (or `servers`), each with `command`, `args`, `env`, `cwd`
+or `url`, `headers`, perhaps `type`; `${VAR}` and `${VAR:-default}` stand for environment variables. Keys that
+other clients have for themselves are passed over. What is ours stands under `codemode` in a server's entry, and
+there an unknown key is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from codemode.errors import CodeModeError
+
+__all__ = ["Approval", "Http", "McpConfigError", "ServerConfig", "Stdio", "Values", "load_config"]
+
+Values: TypeAlias = Literal["protocol", "unwrapped"]
+Approval: TypeAlias = Literal["destructive", "always", "never"]
+
+_HTTP_TYPES = ("http", "streamable-http", "streamableHttp", "streamable_http")
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_SHORT_NAME = 64
+
+
+class McpConfigError(CodeModeError):
+    """`mcp.json` cannot be used; the message says what is wrong with which server."""
+
+    code = "MCP_CONFIG"
+
+
+class Stdio(Struct, frozen=True, kw_only=True):
+    """A server that is started as a process: the command, its arguments, and variables beside the few that are
+    inherited (`HOME`, `PATH` and the like; nothing else of this process's environment)."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    cwd: str | None = None
+
+
+class Http(Struct, frozen=True, kw_only=True):
+    """A server that listens at a URL, by streamable HTTP."""
+
+    url: str
+    headers: Mapping[str, str] = {}
+
+
+class ServerConfig(Struct, frozen=True, kw_only=True):
+    """One server, and how its tools are used.
+
+    `prefix` comes before the names of its tools. `values` says what a call returns: `protocol` is
+    `{content, structuredContent?}`; `unwrapped` is the structured content, else a single text parsed as JSON, else
+    the text. `approval` says which tools need somebody's approval: those that the server marks as destructive,
+    all, or none; `approved` names tools that need none. `timeout` bounds a call, in seconds without a sign of
+    progress. `optional` says that tools are there without this server if it cannot be reached at the start.
+    """
+
+    name: str
+    transport: Stdio | Http
+    prefix: str
+    values: Values = "protocol"
+    approval: Approval = "destructive"
+    approved: frozenset[str] = frozenset()
+    timeout: float = 60.0
+    optional: bool = False
+
+
+class _Entry(Struct, kw_only=True):
+    """A server's entry, as it is written."""
+
+    type: str | None = None
+    command: str | None = None
+    args: list[str] | None = None
+    env: dict[str, str | int | float | bool] | None = None
+    cwd: str | None = None
+    url: str | None = None
+    headers: dict[str, str] | None = None
+    disabled: bool = False
+    autoApprove: list[str] | None = None
+    alwaysAllow: list[str] | None = None
+    codemode: _Own | UnsetType = UNSET
+
+
+class _Own(Struct, kw_only=True, forbid_unknown_fields=True):
+    values: Values = "protocol"
+    prefix: str | None = None
+    approval: Approval = "destructive"
+    timeout: float = 60.0
+    optional: bool = False
+
+
+def load_config(
+    config: str | os.PathLike[str] | Mapping[str, Any], environment: Mapping[str, str] | None = None
+) -> list[ServerConfig]:
+    """Return the servers of an `mcp.json` file, or of its content as a mapping, without the disabled ones.
+
+    `environment` is what `${VAR}` is looked up in (default: this process's). A relative `cwd` starts at the
+    file's directory. Raises `McpConfigError`.
+    """
+    variables = os.environ if environment is None else environment
+    if isinstance(config, Mapping):
+        where, base, content = "the configuration", Path.cwd(), config
+    else:
+        path = Path(config)
+        where, base, content = str(path), path.absolute().parent, _read(path)
+    servers = content.get("mcpServers", content.get("servers")) if isinstance(content, Mapping) else None
+    if not isinstance(servers, Mapping):
+        raise McpConfigError(
+            f'{where} has no servers; write {{"mcpServers": {{"NAME": {{"command": …}} or {{"url": …}}}}}}'
+        )
+    found = []
+    for name, entry in servers.items():
+        try:
+            server = _server(str(name), entry, base, variables)
+        except (msgspec.ValidationError, ValueError) as error:
+            raise McpConfigError(f"{where}: server {name!r}: {_readable(error)}") from None
+        if server is not None:
+            found.append(server)
+    return found
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise McpConfigError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise McpConfigError(f"{path} is no JSON: {error}") from None
+
+
+def _server(name: str, entry: object, base: Path, variables: Mapping[str, str]) -> ServerConfig | None:
+    if not name.strip() or not name.isprintable() or len(name) > _SHORT_NAME:
+        raise ValueError(f"its name has to be 1 to {_SHORT_NAME} printable characters")
+    written = msgspec.convert(entry, _Entry)
+    if written.disabled:
+        return None
+    own = _Own() if written.codemode is UNSET else written.codemode
+    if not 0 < own.timeout < 86_400:
+        raise ValueError(f"codemode.timeout is {own.timeout!r}; write a number of seconds above 0")
+    return ServerConfig(
+        name=name,
+        transport=_transport(written, base, variables),
+        prefix=_prefix(name) if own.prefix is None else _checked_prefix(own.prefix),
+        values=own.values,
+        approval=own.approval,
+        approved=frozenset((*(written.autoApprove or ()), *(written.alwaysAllow or ()))),
+        timeout=own.timeout,
+        optional=own.optional,
+    )
+
+
+def _transport(written: _Entry, base: Path, variables: Mapping[str, str]) -> Stdio | Http:
+    kind = written.type
+    if kind is None:
+        if (written.command is None) == (written.url is None):
+            raise ValueError("give it either a command to start or a url to connect to")
+        kind = "stdio" if written.command is not None else "http"
+    if kind == "stdio":
+        if not written.command:
+            raise ValueError("it has type 'stdio' and no command to start")
+        cwd = written.cwd
+        if cwd is not None:
+            cwd = str(base / Path(_expanded(cwd, variables)).expanduser())
+        return Stdio(
+            command=_expanded(written.command, variables),
+            args=tuple(_expanded(each, variables) for each in written.args or ()),
+            env={key: _expanded(_as_text(item), variables) for key, item in (written.env or {}).items()},
+            cwd=cwd,
+        )
+    if kind in _HTTP_TYPES:
+        url = _expanded(written.url or "", variables)
+        if not re.match(r"https?://[^/\s]+", url):
+            raise ValueError("its url has to start with http:// or https:// and name a host")
+        headers = {key: _expanded(item, variables) for key, item in (written.headers or {}).items()}
+        return Http(url=url, headers=headers)
+    if kind == "sse":
+        raise ValueError("type 'sse' is the transport of 2024 that streamable HTTP replaced; use type 'http'")
+    raise ValueError(f"type {kind!r} is unknown; write 'stdio' or 'http'")
+
+
+def _expanded(text: str, variables: Mapping[str, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        name, default = match.groups()
+        found = variables.get(name)
+        if found is not None and (found or default is None):
+            return found
+        if default is None:
+            raise ValueError(
+                f"the environment has no variable {name!r}; set it, or write ${{{name}:-default}}"
+            )
+        return str(default)
+
+    return _VARIABLE.sub(value, text)
+
+
+def _as_text(value: str | float | bool) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _prefix(name: str) -> str:
+    prefix = re.sub(r"\W", "_", name).strip("_") or "mcp"
+    return f"mcp_{prefix}" if prefix[0].isdigit() else prefix
+
+
+def _checked_prefix(prefix: str) -> str:
+    if prefix and not (prefix.isidentifier() and not prefix.startswith("_")):
+        raise ValueError(
+            f"codemode.prefix {prefix!r} has to be a Python name without a leading underscore, or empty"
+        )
+    return prefix
+
+
+def _readable(error: Exception) -> str:
+    text = str(error).replace("`", "").replace(" - at $.", " at ").replace(" - at $", "")
+    if "codemode" in text and "unknown field" in text:
+        text += f"; there are: {', '.join(_Own.__struct_fields__)}"
+    if "Invalid enum value" in text:
+        text += f"; values: {', '.join(get_args(Values))}; approval: {', '.join(get_args(Approval))}"
+    return text

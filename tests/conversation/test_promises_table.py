@@ -1,0 +1,232 @@
+"""What is promised of conversations, and the tests that would fail without it.
+
+Each row names an expectation, an example of how it is done wrong, or a trap, in our own words, and the tests that
+hold it. This file checks that the named tests exist; that they hold is for the tests to show. The promises about
+values of tools are in `test_contract_table.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+
+PAIRS = "conversation/test_pairing.py::"
+STREAMS = "conversation/test_streams.py::"
+OPENAI = "conversation/test_openai.py::"
+LISTS = "conversation/test_three_lists.py::"
+KEPT = "conversation/test_envelopes.py::"
+LOOP = "agent/test_loop.py::"
+WIRE = "agent/test_providers.py::"
+TASK = "agent/test_whole_task.py::"
+
+PROMISES = {
+    # ------------------------------------------------------------------ blocks, and pairs of calls and results
+    "a turn is a list of typed blocks, each kept as it came": [
+        STREAMS + "test_a_complete_answer_is_a_turn_with_every_block_as_it_came",
+        STREAMS + "test_whatever_comes_whole_is_kept_whole",
+        OPENAI + "test_a_complete_response_is_a_turn_with_every_item_as_it_came",
+    ],
+    "every call is answered by a result with its id in the very next user turn": [
+        PAIRS + "test_two_calls_are_answered_together_in_the_next_user_turn",
+        PAIRS + "test_a_request_over_any_history_is_valid_by_an_independent_judge",
+        LOOP + "test_any_conversation_is_kept_as_it_came_and_every_request_of_it_is_valid",
+    ],
+    "a result that is skipped, has another id or comes in a later turn is refused, before anything is sent": [
+        PAIRS + "test_a_violation_names_the_ids_and_the_turns_and_no_request_is_built",
+        PAIRS + "test_a_history_that_was_damaged_is_refused_whenever_the_judge_refuses_it",
+    ],
+    "wrong: the results of one turn are split over two user turns": [
+        PAIRS + "test_a_violation_names_the_ids_and_the_turns_and_no_request_is_built",
+        PAIRS + "test_the_judge_finds_what_it_is_for",
+    ],
+    "it is held by structure on every request, whatever the model was told": [
+        PAIRS + "test_a_request_over_any_history_is_valid_by_an_independent_judge",
+        LOOP + "test_a_history_with_calls_that_were_never_answered_is_not_gone_on_from",
+        TASK + "test_a_host_that_is_killed_again_and_again_ends_right",
+    ],
+    "an id that one turn uses twice is found": [
+        PAIRS + "test_a_violation_names_the_ids_and_the_turns_and_no_request_is_built",
+        LOOP + "test_an_answer_that_uses_an_id_twice_is_dropped",
+    ],
+    "what a crash or a cancellation leaves open is closed with an honest error": [
+        PAIRS + "test_an_interrupted_batch_is_closed_with_honest_errors_in_the_order_of_the_calls",
+        PAIRS + "test_a_call_that_nobody_answered_at_all_is_closed_in_a_turn_of_its_own",
+        LOOP + "test_a_crash_after_any_event_leaves_a_conversation_that_goes_on",
+        LOOP + "test_cancelled_while_tools_run_every_call_has_its_result",
+    ],
+    # ------------------------------------------------------------------------------------- thinking goes back
+    "signed thinking goes back byte for byte, with its signature, in its place": [
+        PAIRS + "test_thinking_goes_back_byte_for_byte_in_its_place_with_every_field_that_came",
+        WIRE + "test_what_goes_back_over_the_wire_is_byte_for_byte_what_came",
+    ],
+    "wrong: thinking is summarized, rewritten, moved or dropped; that is an error here": [
+        PAIRS + "test_touching_a_turn_of_the_model_is_an_error_here",
+        PAIRS + "test_a_turn_cannot_be_changed_in_place",
+    ],
+    "encrypted thinking follows the same rule, although nobody can read it": [
+        PAIRS + "test_touching_a_turn_of_the_model_is_an_error_here",
+        PAIRS + "test_thinking_goes_back_byte_for_byte_in_its_place_with_every_field_that_came",
+    ],
+    "context is saved over the conversation as a whole, never inside a block": [
+        PAIRS + "test_context_is_saved_by_leaving_out_whole_exchanges",
+        LOOP + "test_exchanges_are_left_out_whole_and_stay_in_the_session",
+        LOOP + "test_forgetting_begins_anew",
+    ],
+    # ------------------------------------------------------------------------------------------------ streams
+    "the input of a call is parsed when its block has ended, and not at its first delta": [
+        STREAMS + "test_the_input_of_a_call_is_parsed_at_its_stop_and_not_before",
+        STREAMS + "test_a_call_is_shown_when_its_block_has_ended_and_is_whole",
+    ],
+    "wrong: input that parses by chance before its end is taken for the whole": [
+        STREAMS + "test_valid_json_that_goes_on_is_not_taken_for_the_whole",
+        STREAMS + "test_a_bound_of_tokens_inside_a_call_is_no_turn_even_if_its_input_parses",
+    ],
+    "a turn is complete when the message has stopped, not when reading has": [
+        STREAMS + "test_a_stream_that_ends_after_any_event_but_the_last_is_no_turn",
+        STREAMS + "test_a_stream_cut_at_any_byte_gives_the_whole_turn_or_none",
+        OPENAI + "test_a_stream_cut_at_any_byte_gives_the_whole_turn_or_none",
+        WIRE + "test_a_connection_cut_at_any_byte_gives_no_turn",
+    ],
+    "a partial turn is discarded, and the same request is sent again from the last complete one": [
+        LOOP + "test_a_dropped_stream_leaves_nothing_and_the_same_request_is_sent_again",
+        LOOP
+        + "test_cancelled_while_the_model_answers_the_partial_turn_is_dropped_and_the_conversation_goes_on",
+    ],
+    "wrong: a half-built block stays in history, and a later request fails for it": [
+        LOOP + "test_a_dropped_stream_leaves_nothing_and_the_same_request_is_sent_again",
+        LOOP + "test_a_crash_after_any_event_leaves_a_conversation_that_goes_on",
+        TASK + "test_a_task_with_a_program_parallel_tools_an_approval_a_cut_stream_and_a_crash_ends_right",
+    ],
+    "what is wrong far back is named with its turn, not met as an error elsewhere": [
+        PAIRS + "test_a_violation_names_the_ids_and_the_turns_and_no_request_is_built",
+        LOOP + "test_a_stored_turn_that_lost_a_block_is_not_gone_on_from",
+    ],
+    "events out of order, repeated, unknown or in error have defined ends": [
+        STREAMS + "test_events_that_do_not_belong_together_end_the_stream",
+        STREAMS + "test_lost_repeated_and_exchanged_events_give_what_was_sent_or_nothing",
+        STREAMS + "test_pings_and_events_of_unknown_types_change_nothing_wherever_they_come",
+        STREAMS + "test_an_error_event_ends_the_stream_and_says_whether_to_try_again",
+        STREAMS + "test_interleaved_blocks_stand_in_the_order_of_their_indices",
+        STREAMS + "test_what_comes_after_the_end_changes_nothing",
+        OPENAI + "test_events_that_come_twice_or_in_another_order_change_nothing_and_lost_items_are_missed",
+    ],
+    "a bound of tokens inside a call calls nothing and keeps nothing": [
+        STREAMS + "test_a_bound_of_tokens_inside_a_call_is_no_turn_even_if_its_input_parses",
+        LOOP + "test_an_answer_cut_inside_a_call_calls_nothing_and_is_not_kept",
+        OPENAI + "test_a_bound_of_tokens_inside_a_call_is_no_turn_and_inside_text_is_one_that_says_so",
+    ],
+    # --------------------------------------------------------------------------------------------- three lists
+    "what converters produce, what messages carry and the way between stay in step": [
+        LISTS + "test_the_three_lists_are_in_step",
+        LISTS + "test_every_class_of_a_result_is_in_the_union_and_every_block_is_carried_by_a_message",
+    ],
+    "adding to one of them alone fails a test beside the mapping, and type checking": [
+        LISTS + "test_a_result_that_grows_alone_is_found",
+        LISTS + "test_a_block_that_grows_alone_is_found",
+        LISTS + "test_an_arm_that_grows_alone_is_found",
+        LISTS + "test_type_checking_fails_when_a_result_grows_alone",
+    ],
+    "what is no content is named on purpose: vectors, objects, binaries, rankings, choices": [
+        LISTS + "test_what_is_no_content_is_named_on_purpose_and_refused_by_name",
+    ],
+    "wrong: every result has to be mapped, or the lists have to be equal": [
+        LISTS + "test_what_is_no_content_is_named_on_purpose_and_refused_by_name",
+        LISTS + "test_input_only_blocks_need_no_result",
+    ],
+    "wrong: a result exists that cannot become part of a message": [
+        LISTS + "test_a_call_of_a_custom_tool_can_become_part_of_a_message",
+        OPENAI + "test_a_custom_call_is_answered_in_its_own_kind",
+    ],
+    "wrong: a feature is asked for whose blocks the converter drops silently": [
+        LISTS + "test_a_converter_has_a_result_for_every_type_and_drops_none",
+        LISTS + "test_web_search_results_are_kept_by_both_converters",
+    ],
+    # ----------------------------------------------------------------------------------------------- envelopes
+    "the whole answer is stored, and taken up equal": [
+        KEPT + "test_what_was_stored_is_taken_up_equal_and_the_call_keeps_its_id",
+        KEPT + "test_any_answer_survives_storage_and_any_loss_is_noticed",
+        OPENAI + "test_a_stored_turn_is_taken_up_equal_and_a_lost_item_is_named",
+    ],
+    "display extracts text only and reduces nothing that is stored": [
+        KEPT + "test_display_takes_the_text_only_and_takes_nothing_away",
+    ],
+    "a result refers to the id of its call, and to no other": [
+        KEPT + "test_what_was_stored_is_taken_up_equal_and_the_call_keeps_its_id",
+        PAIRS + "test_a_violation_names_the_ids_and_the_turns_and_no_request_is_built",
+    ],
+    "a removed block is an explicit incomplete state": [
+        KEPT + "test_a_removed_block_is_an_incomplete_state_that_names_it",
+        STREAMS + "test_thinking_without_its_signature_is_incomplete_and_says_so",
+        LISTS + "test_what_a_block_cannot_go_back_without_is_missed_by_name",
+        LOOP + "test_a_stored_turn_that_lost_a_block_is_not_gone_on_from",
+    ],
+    "wrong: only the text is saved, and the rest is rebuilt from it": [
+        KEPT + "test_a_summary_is_no_state_to_go_on_from",
+    ],
+    "wrong: an id is invented, or opaque content is": [
+        KEPT + "test_what_was_changed_or_is_missing_is_said_and_never_made_up",
+    ],
+    "wrong: types that are not known are discarded silently": [
+        KEPT + "test_a_block_of_an_unknown_type_is_kept",
+        STREAMS + "test_a_delta_that_cannot_be_applied_is_incomplete_and_not_dropped_silently",
+    ],
+    "what retention drops goes whole; nothing is kept for completeness' sake": [
+        LOOP + "test_what_retention_drops_goes_whole_and_the_rest_goes_on",
+    ],
+    "what one provider sent goes to no other": [
+        PAIRS + "test_what_a_provider_would_refuse_is_refused_here",
+        WIRE + "test_a_turn_of_another_provider_is_not_sent",
+    ],
+    # ------------------------------------------------------------------------------------------------ the loop
+    "requests are built from the session alone": [
+        LOOP + "test_a_turn_goes_on_until_the_model_has_its_last_word",
+        LOOP + "test_any_conversation_is_kept_as_it_came_and_every_request_of_it_is_valid",
+    ],
+    "calls run under the registry's scheduling, and results go back in the model's order": [
+        LOOP + "test_parallel_calls_overlap_and_their_results_go_back_in_the_models_order",
+        LOOP + "test_an_exclusive_call_runs_alone",
+    ],
+    "contexts of outcomes come after all results": [
+        LOOP + "test_contexts_of_outcomes_come_after_all_results_in_the_order_of_the_calls",
+    ],
+    "with mode code the model sees run_code and the signatures": [
+        LOOP + "test_in_mode_code_the_model_sees_run_code_and_the_signatures_and_its_programs_run",
+    ],
+    "retries wait longer and longer, and as long as the provider asks": [
+        LOOP + "test_waits_grow_and_follow_the_provider",
+        LOOP + "test_what_would_fail_again_is_not_tried_again",
+        LOOP + "test_after_all_attempts_the_turn_ends_as_an_error_and_the_message_stays",
+    ],
+    "a turn has bounds of steps and of tokens": [
+        LOOP + "test_a_bound_of_steps_ends_the_turn_and_the_conversation_can_go_on",
+        LOOP + "test_a_bound_of_tokens_ends_the_turn",
+    ],
+    "a task of several turns, with all of this and a crash in the middle, ends right": [
+        TASK + "test_a_task_with_a_program_parallel_tools_an_approval_a_cut_stream_and_a_crash_ends_right",
+        TASK + "test_a_host_that_is_killed_again_and_again_ends_right",
+    ],
+}
+
+
+def test_every_promise_names_tests_that_exist():
+    missing = []
+    for promise, tests in PROMISES.items():
+        assert tests, promise
+        for each in tests:
+            path, _, name = each.partition("::")
+            if name not in names_in(TESTS / path):
+                missing.append(each)
+    assert missing == []
+
+
+def names_in(path: Path) -> set[str]:
+    if not path.exists():
+        pytest.fail(f"{path.name} is named in the table and does not exist")
+    return {node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, _NAMED)}
+
+
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef)
