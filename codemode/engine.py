@@ -32,6 +32,7 @@ from codemode.tools.definition import Tool
 from codemode.tools.hooks import Hooks
 from codemode.tools.pipeline import Pipeline
 from codemode.tools.registry import RUN_CODE, Mode, Registry
+from codemode.tools.spans import span_hooks
 from codemode.tools.spill import Spill
 from codemode.values import JSON, FrozenDict, thaw
 
@@ -320,6 +321,9 @@ class CodeMode(Scope):
             or max_parallel_calls < 1
         ):
             raise ValueError(f"max_parallel_calls={max_parallel_calls!r}: must be a positive integer")
+        traced = span_hooks()
+        if traced is not None:
+            hooks = traced | (hooks or Hooks())
         if isinstance(tools, Registry):
             registry = tools.scope(hooks=hooks, mode=mode)
         else:

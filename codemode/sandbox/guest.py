@@ -39,13 +39,15 @@ class Guest:
     died with it; `refused` says why it never was, or never could be used.
     """
 
-    __slots__ = ("_doomed", "_meter", "ended", "gone", "id", "pair", "pidfd", "refused", "socket")
+    __slots__ = ("_doomed", "_meter", "born_at", "ended", "gone", "id", "pair", "pidfd", "refused", "socket")
 
     def __init__(self, id: int, pair: Pair, channel: socket.socket) -> None:
         self.id = id
         self.pair = pair
         self.socket = channel
         self.pidfd = -1
+        self.born_at = 0
+        """When it was forked, in nanoseconds since the epoch; 0 before that."""
         self.ended: Ended | None = None
         self.refused = ""
         self.gone = trio.Event()
@@ -55,6 +57,7 @@ class Guest:
     def born(self, pidfd: int) -> None:
         """The zygote has forked it."""
         self.pidfd = pidfd
+        self.born_at = time.time_ns()
         if self._doomed:
             self.kill()
         else:

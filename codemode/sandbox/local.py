@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
@@ -13,7 +14,7 @@ from typing import Self
 
 import trio
 
-from codemode import wire
+from codemode import telemetry, wire
 from codemode.control import Layer
 from codemode.errors import SandboxUnavailable
 from codemode.sandbox import bulk, ending
@@ -144,6 +145,7 @@ class LocalSandbox:
         because the guest was dying when it was taken."""
         zygote, pool, nursery = await self._ready()
         pair = _pair(limits)
+        taken = time.time_ns()
         try:
             guest = pool.take(pair)
         except OSError as error:
@@ -170,6 +172,7 @@ class LocalSandbox:
                 await _hear_out(guest, conversation)
             used = guest.used() if conversation.over else None
         finally:
+            _record_start(guest, taken)
             if used is None:
                 await self._bury(guest, zygote)
             else:
@@ -304,6 +307,13 @@ async def _hear_out(guest: Guest, conversation: Conversation) -> None:
             await trio.lowlevel.checkpoint()
     except OSError:
         return
+
+
+def _record_start(guest: Guest, taken: int) -> None:
+    """Record how long a run waited until its guest was there: no time for one that was forked in advance."""
+    if guest.born_at:
+        spare = guest.born_at <= taken
+        telemetry.record("codemode.guest start", taken, guest.born_at, {"codemode.guest.spare": spare})
 
 
 def _pair(limits: Limits) -> Pair:

@@ -25,10 +25,14 @@ async def test_run_code_is_offered_with_schemas_and_the_signatures_of_the_tools(
         (offered,) = (await client.list_tools()).tools
         assert offered.name == "run_code"
         assert offered.input_schema["required"] == ["code", "description"]
-        assert "double(n: int)\n    Twice a number." in offered.description
+        assert "async def double(n: int) -> int:" in offered.description
         (resource,) = (await client.list_resources()).resources
         text = (await client.read_resource(resource.uri)).contents[0].text
-        assert text == "double(n: int)\n    Twice a number.\n\nslow()\n    Go on until released."
+        assert text == (
+            'async def double(n: int) -> int:\n    """Twice a number."""\n\n'
+            'async def slow() -> str:\n    """Go on until released."""\n'
+        )
+        assert text in offered.description
         with pytest.raises(MCPError, match="there is codemode://signatures"):
             await client.read_resource("codemode://other")
 
@@ -365,7 +369,7 @@ async def test_clients_are_told_when_the_tools_change():
                     await subscription.__anext__()
                 for client in (old, new):
                     (offered,) = (await client.list_tools()).tools
-                    assert "added()" in offered.description
+                    assert "async def added() -> int:" in offered.description
                     assert (
                         await client.call_tool("run_code", program("return tools.added()"))
                     ).structured_content["result"] == 1

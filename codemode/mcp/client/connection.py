@@ -141,6 +141,8 @@ class Connection:
             raise ConnectionError(f"it did not get ready within {START_SECONDS:g} s{server.last_words()}")
         if why is None or (isinstance(why, MCPError) and why.code == CONNECTION_CLOSED):
             raise ConnectionError(server.end())
+        if isinstance(why, MCPError):
+            raise ConnectionError(f"{why.message}{server.last_words()}")
         raise why
 
     async def _use(self, session: ClientSession, wire: Wire) -> None:

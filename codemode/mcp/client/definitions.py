@@ -24,7 +24,8 @@ from codemode.values import JSON, InvalidValue, freeze, thaw
 __all__ = ["make_tool", "tool_names"]
 
 _MAX_DESCRIPTION_BYTES = 16 * 1024
-_CONTENT: dict[str, JSON] = {"type": "array", "items": {}, "description": "The content blocks of the answer."}
+_BLOCKS = 'Blocks: {"type": "text", "text": …}, {"type": "image", "data": base64, "mimeType": …}, …'
+_CONTENT: dict[str, JSON] = {"type": "array", "items": {}, "description": _BLOCKS}
 
 
 def tool_names(prefix: str, raw_names: Iterable[str]) -> dict[str, str]:

@@ -43,12 +43,13 @@ from codemode.engine import Scope
 from codemode.errors import CodeModeError, RunError
 from codemode.mcp.server.report import Report
 from codemode.rendering import cut_middle
+from codemode.sdk import signatures
 from codemode.tools.call import Failure, Outcome, Success
 from codemode.tools.hooks import Hooks
-from codemode.tools.registry import RUN_CODE, Registry
+from codemode.tools.registry import RUN_CODE
 from codemode.values import JSON, thaw
 
-__all__ = ["GONE", "SIGNATURES_URI", "ProgramServer", "signatures"]
+__all__ = ["GONE", "SIGNATURES_URI", "ProgramServer"]
 
 SIGNATURES_URI = "codemode://signatures"
 """The resource that holds what a program can call."""
@@ -76,15 +77,6 @@ _RUN_OUTPUT: dict[str, JSON] = {
 }
 
 _log = logging.getLogger("codemode.mcp")
-
-
-def signatures(registry: Registry) -> str:
-    """Return what a program can call, one function each: its signature and what it is for."""
-    parts = []
-    for tool in registry:
-        lines = [f"    {line}".rstrip() for line in tool.description.splitlines()]
-        parts.append("\n".join([tool.signature, *lines]))
-    return "\n\n".join(parts) or "(no tools)"
 
 
 class ProgramServer:
@@ -155,8 +147,11 @@ class ProgramServer:
         )
 
     def _description(self, description: str) -> str:
-        text = f"{description}\n\nThe tools of a program:\n\n{signatures(self._scope.registry)}"
+        text = f"{description}\n\nThe tools of a program, as functions of `tools`:\n\n{self._signatures()}"
         return cut_middle(text, _MAX_DESCRIPTION_BYTES, f"the whole text is the resource {SIGNATURES_URI}")
+
+    def _signatures(self) -> str:
+        return signatures(self._scope.registry) or "# there are no tools\n"
 
     async def _list_resources(
         self, context: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
@@ -174,7 +169,7 @@ class ProgramServer:
     ) -> ReadResourceResult:
         if str(params.uri) != SIGNATURES_URI:
             raise MCPError(INVALID_PARAMS, f"there is no resource {params.uri}; there is {SIGNATURES_URI}")
-        text = signatures(self._scope.registry)
+        text = self._signatures()
         contents = TextResourceContents(uri=SIGNATURES_URI, mime_type="text/x-python", text=text)
         return ReadResourceResult(contents=[contents])
 
