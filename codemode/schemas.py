@@ -16,6 +16,7 @@ import datetime
 import decimal
 import difflib
 import inspect
+import re
 import typing
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -114,12 +115,12 @@ class TypedParameters:
             # The struct's own names are numbered, so that a parameter may be called anything.
             fields.append((f"p{len(fields)}", hints[name], field))
             names.append(name)
-            shown.append(parameter.replace(annotation=plain_hints[name]))
+            shown.append(parameter.replace(annotation=_Shown(plain_hints[name])))
         self._names = tuple(names)
         self._struct = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)
         self._schema = _json_schema(self._struct, "its parameters")
         self._schema.pop("title", None)
-        self._signature = str(inspect.Signature(shown)).replace("typing.", "")
+        self._signature = str(inspect.Signature(shown))
         self._first_is_object = bool(names) and _may_be_object(msgspec.inspect.type_info(hints[names[0]]))
 
     @property
@@ -153,6 +154,19 @@ class TypedParameters:
                 near = difflib.get_close_matches(given, self._names, 1)
                 return f"there is no parameter {given!r}" + (f"; did you mean {near[0]!r}?" if near else "")
         return None
+
+
+class _Shown:
+    """An annotation as a caller reads it: without the modules that its types are in."""
+
+    _DOTTED = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?:[^\W\d]\w*\.)+([^\W\d]\w*)""")
+
+    def __init__(self, annotation: Any) -> None:
+        whole = inspect.formatannotation(annotation)
+        self._text = self._DOTTED.sub(lambda found: found[1] or found[2], whole)
+
+    def __repr__(self) -> str:
+        return self._text
 
 
 class TypedOutput:

@@ -83,6 +83,9 @@ class StructuredOutput:
     def _ended(self, call: Call, outcome: Outcome) -> None:
         """An observer: it sees each call of the scope when nothing can change its outcome any more."""
         staged = self._staged.get(call.root_id)
+        if staged is None and call.name == NAME and isinstance(outcome, Success):
+            # A corrected program may have the call answered from an earlier run, whose value was dropped.
+            staged = (call, False) if self._recorded is None and not self._staged else None
         if staged is None:
             return
         giving, accepted = staged

@@ -69,6 +69,16 @@ async def test_what_fails_around_it_drops_the_value_and_it_can_be_given_again(af
         assert output.value == {"answer": 2}
 
 
+async def test_a_corrected_program_that_reuses_the_call_records_its_value():
+    output = StructuredOutput(SCHEMA)
+    async with engine(output) as cm:
+        failed = await cm.run("tools.structured_output(answer=5)\n1 / 0", remember=True)
+        assert not output.is_recorded
+        done = await cm.run("return tools.structured_output(answer=5)", reuse=failed)
+        assert done.result == {"recorded": True}
+        assert output.value == {"answer": 5}
+
+
 async def test_once_also_within_one_program():
     output = StructuredOutput(SCHEMA)
     async with engine(output) as cm:

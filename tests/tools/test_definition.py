@@ -365,3 +365,16 @@ def test_stock_renders_show_text_and_json():
     assert as_text({}, "plain") == (text("plain"),)
     assert as_text({}, {"a": 1}) == (text('{\n  "a": 1\n}'),)
     assert as_json({}, "plain") == (text('"plain"'),)
+
+
+class Box(TypedDict):
+    size: int
+
+
+def test_a_signature_names_types_without_their_modules():
+    @tool(render=as_json)
+    def pack(boxes: list[Box], how: Literal["a.b", "it's"] = "a.b", where: str | None = "x.y") -> None: ...
+
+    assert pack.signature == (
+        """pack(boxes: list[Box], how: Literal['a.b', "it's"] = 'a.b', where: str | None = 'x.y')"""
+    )

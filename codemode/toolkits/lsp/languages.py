@@ -33,6 +33,7 @@ _SCRIPT = {".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".js
 _TYPESCRIPT = {".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact"}
 _C = {".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hh": "cpp", ".hpp": "cpp"}
 _PYTHON = {".py": "python", ".pyi": "python"}
+_RUST = {"cargo": {"buildScripts": {"enable": False}}, "procMacro": {"enable": False}, "checkOnSave": False}
 
 _KNOWN = (
     Language("basedpyright", ("basedpyright-langserver", "--stdio"), _PYTHON),
@@ -41,7 +42,8 @@ _KNOWN = (
         "typescript-language-server", ("typescript-language-server", "--stdio"), {**_SCRIPT, **_TYPESCRIPT}
     ),
     Language("gopls", ("gopls",), {".go": "go"}),
-    Language("rust-analyzer", ("rust-analyzer",), {".rs": "rust"}),
+    # Without what would run code of the workspace: build scripts, macros, checks on save.
+    Language("rust-analyzer", ("rust-analyzer",), {".rs": "rust"}, options=_RUST),
     Language("clangd", ("clangd",), _C),
 )
 

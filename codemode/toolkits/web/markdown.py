@@ -18,6 +18,8 @@ __all__ = ["to_markdown"]
 CONVERSION_SECONDS = 10.0
 MEMORY_BYTES = 1024 * 1024 * 1024
 MAX_MARKDOWN_BYTES = 20_000_000
+MAX_PROCESSES = 2
+"""At the same time, for all fetches together: each may take all of its time and memory."""
 
 _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "markdown_process.py")
 
@@ -36,6 +38,11 @@ async def to_markdown(html: str, base_url: str) -> str | None:
             "memoryBytes": MEMORY_BYTES,
         }
     ).encode()
+    async with _room:
+        return await _converted(request)
+
+
+async def _converted(request: bytes) -> str | None:
     done: subprocess.CompletedProcess[bytes] | None = None
     with trio.move_on_after(CONVERSION_SECONDS):
         # -I: nothing from the environment or the working directory.
@@ -52,6 +59,9 @@ async def to_markdown(html: str, base_url: str) -> str | None:
     if done is None or done.returncode != 0:
         return None
     return done.stdout.decode("utf-8", "ignore")
+
+
+_room = trio.CapacityLimiter(MAX_PROCESSES)
 
 
 async def _kill(process: trio.Process) -> None:
