@@ -3,6 +3,7 @@
 from codemode.content import Image, Text, text
 from codemode.engine import CodeMode, RunFailure, RunResult, Scope
 from codemode.errors import (
+    CheckUnavailable,
     CodeModeError,
     RunError,
     SandboxUnavailable,
@@ -33,6 +34,7 @@ __all__ = [
     "Ask",
     "Block",
     "Call",
+    "CheckUnavailable",
     "CodeMode",
     "CodeModeError",
     "Deny",

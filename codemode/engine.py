@@ -19,11 +19,15 @@ from codemode.direct import DirectCalls, ModelCall, result_data
 from codemode.errors import RunError, SandboxUnavailable, SessionError
 from codemode.run_code.memory import FinishedCall, Recall
 from codemode.run_code.nested import NestedCalls
-from codemode.run_code.tool import RunValue, run_code_tool
+from codemode.run_code.tool import MAX_SHOWN_BYTES, RunValue, run_code_tool
 from codemode.sandbox import Limits, RunOutcome, RunUsage, Sandbox
 from codemode.sandbox.local import LocalSandbox
 from codemode.sandbox.packages import Package, checked
 from codemode.sdk.bindings import binding
+from codemode.sdk.capabilities import Capabilities, capabilities
+from codemode.sdk.checking import Check
+from codemode.sdk.checks import Checks
+from codemode.sdk.prompt import DEFAULT_BUDGET, prompt
 from codemode.session import Session
 from codemode.tools.approval import Approvals, Approver
 from codemode.tools.bodies import Bodies
@@ -57,7 +61,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
 
     `logs` are the printed lines. `result` is None both for no result and for `return None`;
     `has_result` tells them apart. `error` is None when the run ended well. `text` is what a model sees.
-    `calls` are the run's calls with their values, if the run was asked to remember them.
+    `calls` are the run's calls with their values, if the run was asked to remember them. `warnings` are what a
+    check found before the run, a line each.
     """
 
     logs: list[str]
@@ -67,6 +72,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
     text: str = ""
     usage: RunUsage = RunUsage()
     calls: tuple[FinishedCall, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class Scope:
@@ -78,8 +84,9 @@ class Scope:
     def __init__(self, core: _Core, registry: Registry) -> None:
         self._core = core
         self.registry = registry
-        self._run_code = run_code_tool(self._run_program, core.spill, core.packages)
+        self._run_code = run_code_tool(self._run_program, core.spill, core.packages, core.checks.note)
         self._runs: dict[str, _RunOptions] = {}
+        self._prompt: tuple[tuple[int, tuple[Tool, ...]], str] | None = None
 
     def scope(
         self,
@@ -104,8 +111,35 @@ class Scope:
         mode = self.registry.mode
         described = [] if mode == "code" else self.registry.describe()
         if mode != "native":
-            described.append(self._run_code.describe())
+            described.append({**self._run_code.describe(), "description": self.prompt()})
         return described
+
+    def prompt(self, budget: int | None = None) -> str:
+        """Return what a model is told of `run_code` here: how to write a program, its limits, the tools.
+
+        `budget` is how many tokens the list of tools may take (None: the engine's); see `codemode.sdk.prompt`.
+        """
+        budget = self._core.prompt_budget if budget is None else budget
+        asked = (budget, tuple(self.registry))
+        if self._prompt is None or self._prompt[0] != asked:
+            text = prompt(
+                asked[1],
+                self._core.limits,
+                budget=budget,
+                shown_bytes=MAX_SHOWN_BYTES,
+                packages=self._core.packages,
+            )
+            self._prompt = (asked, text)
+        return self._prompt[1]
+
+    def capabilities(self) -> Capabilities:
+        """Return the capability card of this scope: versions, walls, limits, language, tools.
+
+        The walls are those of this machine's sandbox, known while the engine is entered.
+        """
+        sandbox = None if self._core.opened is None else self._core.opened.sandbox
+        walls = sandbox.layers if isinstance(sandbox, LocalSandbox) else ()
+        return capabilities(self.registry, self._core.limits, walls, self._core.packages)
 
     async def run(
         self,
@@ -115,18 +149,23 @@ class Scope:
         on_log: Callable[[str], None] | None = None,
         remember: bool = False,
         reuse: RunResult | None = None,
+        check: Check | None = None,
     ) -> RunResult:
         """Run a program to its end and return what it gave; a failed program is a result with `error`.
 
         `on_log` receives printed text as it comes; it must return at once. With `remember`, the result keeps
         the calls that finished, with their values; a corrected program that gets it as `reuse` has its calls
-        answered from there as long as they are the same, in the same order.
+        answered from there as long as they are the same, in the same order. `check` is as in `CodeMode` (None: as
+        there); what was found stands in `warnings`, or in the error of a program that was not started.
 
         When this returns, nothing of the run runs any more (but for a tool that does not stop when it is
         cancelled; it is recorded so) and every event of it is durable. Cancellation ends the run, waits until
-        its parts have ended, and is passed on. Raises `SessionError` when the log cannot be written.
+        its parts have ended, and is passed on. Raises `SessionError` when the log cannot be written, and
+        `CheckUnavailable` when there is no checker.
         """
+        self._core.checks.require(check)
         options = _RunOptions(on_log=on_log, remember=remember, reuse=() if reuse is None else reuse.calls)
+        options.check = check
         call_id = _new_id()
         self._runs[call_id] = options
         try:
@@ -225,6 +264,8 @@ class Scope:
 
     async def _run_program(self, source: str, call: Call) -> RunValue:
         """The body of run_code: one run in the sandbox."""
+        options = self._runs.get(call.id) or _RunOptions()
+        options.warnings = await self._core.checks.before(source, call.id, self.registry, options.check)
         session = self.session
         program_hash = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
         session.append(
@@ -290,7 +331,9 @@ class CodeMode(Scope):
     `approver` answers when one of them, or a tool, asks (without one the call is denied). `spill` keeps text
     that is too long to show. `mode` says what a model may call directly. `max_parallel_calls` bounds how
     many overlapping calls of one run are under way. `sandbox` takes the place of this machine's; `packages` are
-    what programs may import beside the library, if they run on this machine's.
+    what programs may import beside the library, if they run on this machine's. `check`
+    says whether programs are checked against the tools before they run (`strict`: one that is certain to fail
+    does not start); `prompt_budget` is how many tokens the tools may take in what a model is told of `run_code`.
 
     Entering raises `SandboxUnavailable` or `SessionError`; a wrong tool raises `ToolDefinitionError` at once.
     Leaving waits for tools that have not stopped when they were cancelled.
@@ -309,6 +352,8 @@ class CodeMode(Scope):
         max_parallel_calls: int = 10,
         sandbox: Sandbox | None = None,
         packages: Iterable[Package] = (),
+        check: Check = "off",
+        prompt_budget: int = DEFAULT_BUDGET,
     ) -> None:
         _check_type("limits", limits, Limits)
         _check_type("hooks", hooks, Hooks)
@@ -346,6 +391,8 @@ class CodeMode(Scope):
             max_parallel_calls,
             tuple(package.name for package in packages),
         )
+        core.prompt_budget = prompt_budget
+        core.checks = Checks(check)
         super().__init__(core, registry)
 
     @property
@@ -429,6 +476,8 @@ class _Core:
         self.approvals = approvals
         self.spill = spill
         self.max_parallel_calls = max_parallel_calls
+        self.prompt_budget = DEFAULT_BUDGET
+        self.checks = Checks("off")
         self.opened: _Opened | None = None
 
     @property
@@ -453,6 +502,8 @@ class _RunOptions:
         self.usage = RunUsage()
         self.logs: tuple[str, ...] = ()
         self.calls: tuple[FinishedCall, ...] = ()
+        self.check: Check | None = None
+        self.warnings: tuple[str, ...] = ()
 
 
 def _check_type(name: str, value: object, kind: type) -> None:
@@ -476,13 +527,23 @@ def _run_result(outcome: Outcome, options: _RunOptions) -> RunResult:
             text=shown,
             usage=usage,
             calls=calls,
+            warnings=options.warnings,
         )
     error = outcome.exception
     if isinstance(error, RunError):
         failed = RunFailure(kind=error.kind, message=error.reason)
-        return RunResult(logs=list(error.logs), error=failed, text=shown, usage=usage, calls=calls)
+        return RunResult(
+            logs=list(error.logs),
+            error=failed,
+            text=shown,
+            usage=usage,
+            calls=calls,
+            warnings=options.warnings,
+        )
     if isinstance(error, SandboxUnavailable | SessionError):
         raise error
     aborted = outcome.error.code in (ABORTED, ABORTED_BEFORE_DISPATCH)
     failed = RunFailure(kind="abort" if aborted else "refused", message=outcome.error.message)
-    return RunResult(logs=list(options.logs), error=failed, text=shown, usage=usage, calls=calls)
+    return RunResult(
+        logs=list(options.logs), error=failed, text=shown, usage=usage, calls=calls, warnings=options.warnings
+    )

@@ -8,6 +8,7 @@
     ├── UnknownToolError       no tool of that name                            UNKNOWN_TOOL
     ├── RunError               a program did not end well; has the kind and the logs   RUN_FAILED
     ├── SandboxUnavailable     no guest can be started on this machine
+    ├── CheckUnavailable       a program cannot be checked: no checker, or it failed   CHECK_UNAVAILABLE
     ├── SessionError           a session file cannot be read or written
     └── ConversationError      a conversation cannot go on as it is
         ├── PairingError           calls and results do not belong together   UNPAIRED_CALLS
@@ -28,6 +29,7 @@ from codemode.control import Layer
 
 __all__ = [
     "AlteredTurnError",
+    "CheckUnavailable",
     "CodeModeError",
     "ConversationError",
     "IncompleteStateError",
@@ -115,6 +117,12 @@ class SandboxUnavailable(CodeModeError):
     def __init__(self, message: str, layers: Sequence[Layer] = ()) -> None:
         super().__init__(message)
         self.layers = tuple(layers)
+
+
+class CheckUnavailable(CodeModeError):
+    """A program cannot be checked: the checker is not installed, failed, or took too long."""
+
+    code = "CHECK_UNAVAILABLE"
 
 
 class SessionError(CodeModeError):

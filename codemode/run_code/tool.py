@@ -22,14 +22,10 @@ fits a model's context without crowding it; a program can print or return less, 
 
 _MORE = "print or return less, or return the part that is needed"
 
-DESCRIPTION = """\
-Run one Python program that calls tools as functions; only what it prints or returns comes back.
-
-The program is the body of a function: `return`, and `await` where it wants calls to overlap, work at the
-top level. Tools are `tools.name(argument=value)` and give plain dicts, lists, strings and numbers; a
-failed call raises ToolCallError. A program that uses `await` awaits every tool call (asyncio.gather
-overlaps them); one that does not gets values directly. Nothing is kept from one run to the next. There is
-no network, file or process access except through tools."""
+DESCRIPTION = (
+    "Run one Python program that calls tools as functions; only what it prints or returns comes back."
+)
+"""What there is to say where no tools are known; `codemode.sdk.prompt` says the whole of it."""
 
 
 class RunValue(TypedDict):
@@ -47,10 +43,16 @@ def _parameters(code: str, description: str) -> None:
     """The parameters of run_code: the program, and in a few words what it is for."""
 
 
-def run_code_tool(run_program: RunProgram, spill: Spill | None = None, packages: Sequence[str] = ()) -> Tool:
+def run_code_tool(
+    run_program: RunProgram,
+    spill: Spill | None = None,
+    packages: Sequence[str] = (),
+    note: Callable[[str], str] = lambda call_id: "",
+) -> Tool:
     """Return the `run_code` tool over something that runs programs. With `spill`, long text is kept whole.
 
-    `packages` are the names of what a program can import beside the standard library.
+    `packages` are the names of what a program can import beside the standard library. `note` gives, by the id of a
+    call, what is shown below what the program gave.
     """
 
     async def execute(arguments: dict[str, Any], call: Call) -> RunValue:
@@ -65,6 +67,8 @@ def run_code_tool(run_program: RunProgram, spill: Spill | None = None, packages:
         text = "\n".join(parts)
         if isinstance(outcome, Failure) and isinstance(outcome.exception, RunError):
             text = _failure_text(outcome.exception)
+        below = note(call.id)
+        text = f"{text}\n\n{below}" if below else text
         shown = None if spill is None else await spill.shorten(call, text, MAX_SHOWN_BYTES)
         return [Text(cut_middle(text, MAX_SHOWN_BYTES, _MORE) if shown is None else shown)]
 

@@ -15,11 +15,13 @@ from codemode.sdk.schema_merge import ANNOTATIONS, Schema, branches, flat, kinds
 from codemode.sdk.spelling import LONGEST, camel, comment, is_name, literal, one_line, quote
 from codemode.values import JSON
 
-__all__ = ["WORDS", "Types", "note"]
+__all__ = ["IN_TYPES", "WORDS", "Types", "note"]
 
-WORDS = frozenset(
-    "Any Literal Mapping Never NotRequired Pending Sequence Tools ToolCallError TypedDict Union bool dict "
-    "float int list object overload str tools type".split()
+IN_TYPES = frozenset("Any Literal Mapping Never NotRequired Sequence bool dict float int list str".split())
+"""Names that stand in types: what is called so, where they are read, would take their place."""
+
+WORDS = IN_TYPES | frozenset(
+    "AnyTool Future Iterator Pending Tools ToolCallError TypeVar TypedDict Union object overload tools type".split()
 )
 """Names that the texts use for themselves; no class gets one of them."""
 
@@ -47,12 +49,13 @@ class Types:
     """The classes of one text. `taken` are names that no class may have.
 
     With `lenient`, types of arguments take everything that a program may well pass: any sequence for an array, any
-    mapping for an object; that is for checkers, where the exact form is for readers.
+    mapping for an object; that is for checkers, where the exact form is for readers. Names begin with `prefix`.
     """
 
-    def __init__(self, taken: Collection[str] = (), *, lenient: bool = False) -> None:
+    def __init__(self, taken: Collection[str] = (), *, lenient: bool = False, prefix: str = "") -> None:
         self._taken = {*WORDS, *taken}
         self._lenient = lenient
+        self._prefix = prefix
         self._names: dict[str, str] = {}  # a schema, written out: the name of its class
         self._classes: dict[str, _Class] = {}
 
@@ -65,14 +68,13 @@ class Types:
         """Return the type of a value; see `argument`."""
         return _Reading(self, root, closed, self._lenient, False).type_of(schema, name, 0)
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the classes, in the order of their text."""
-        return list(self._classes)
+    def fields(self) -> dict[str, list[str]]:
+        """Return the names of each class's fields."""
+        return {made.name: [field.name for field in made.fields] for made in self._classes.values()}
 
     def text(self, *, notes: bool = True) -> list[str]:
         """Return the classes, each as one string of lines, those that others use first."""
-        shadowing = WORDS | self._classes.keys()
+        shadowing = IN_TYPES | self._classes.keys()
         written: list[str] = []
         above: set[str] = set()
         for made in self._classes.values():
@@ -90,7 +92,7 @@ class Types:
 
     def new_name(self, key: str, wanted: str) -> str:
         """Give the class for a schema a name."""
-        stem = camel(wanted) or "Value"
+        stem = self._prefix + (camel(wanted) or "Value")
         name, number = stem, 2
         while name in self._taken or not is_name(name):
             name, number = f"{stem}{number}", number + 1

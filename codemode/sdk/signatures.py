@@ -14,7 +14,7 @@ from typing import NamedTuple
 from codemode.schemas import TypedOutput
 from codemode.sdk.language import language
 from codemode.sdk.parameters import Parameters, parameters_of
-from codemode.sdk.schema_types import WORDS, Types
+from codemode.sdk.schema_types import IN_TYPES, Types
 from codemode.sdk.spelling import docstring, is_name, one_line, quote, summary
 from codemode.tools.definition import Tool
 
@@ -75,7 +75,7 @@ def _function(tool: Tool, types: Types) -> _Function:
     returned = types.value(root, root, f"{tool.name} value", closed=isinstance(output, TypedOutput))
     explained = _explanation(tool, parameters)
     call = f"{_access(tool.name)}{parameters.text()}"
-    if is_attribute(tool.name) and tool.name not in WORDS:
+    if is_attribute(tool.name) and tool.name not in IN_TYPES | {"TypedDict"}:
         head = f"async def {tool.name}{parameters.text()} -> {returned}:"
         text = f"{head}\n{docstring(explained, '    ')}" if explained else f"{head} ..."
     else:

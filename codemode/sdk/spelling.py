@@ -84,9 +84,7 @@ def docstring(text: str, indent: str) -> str:
     """Return a text as the lines of a docstring; no text in it ends it early. Ends without a newline."""
     text = inspect.cleandoc(_LINE_ENDS.sub("\n", text).expandtabs(4))
     text = _HIDDEN.sub(_escape, text.replace("\\", "\\\\"))
-    text = re.sub('"(?="")', '\\\\"', text).replace('""', '"\\"')
-    if text.endswith('"'):
-        text = text[:-1] + '\\"'
+    text = re.sub(r'"(?="|\Z)', r'\\"', text)
     lines = [line.rstrip() for line in text.split("\n")]
     if len(lines) == 1:
         return f'{indent}"""{lines[0]}"""'
