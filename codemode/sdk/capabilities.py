@@ -44,9 +44,12 @@ class ToolCard(Struct, frozen=True):
 
 
 class Capabilities(Struct, frozen=True, kw_only=True):
-    """`walls` are the layers as they were seen on this machine, empty where nobody looked. `modules` are the names in
-    each importable module, `*` for all public ones, `packages` what the deployment adds to them; `unavailable` builtins and `elsewhere` modules come with what to
-    do instead; `refused` is syntax with the engine's own words."""
+    """What an engine is, in names and numbers.
+
+    `walls` are the layers as they were seen on this machine, empty where nobody looked. `modules` are the names in
+    each importable module, `*` for all public ones; `packages` can be imported beside them. `unavailable` builtins
+    and `elsewhere` modules come with what to do instead; `refused` is syntax with the engine's own words.
+    """
 
     versions: Versions
     walls: Sequence[Layer]
