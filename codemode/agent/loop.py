@@ -10,6 +10,7 @@ else, so after a crash the loop goes on where the log ends; what nobody saw the 
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -103,7 +104,7 @@ class Agent:
         self.is_done = is_done
         self._session = scope.session
         self._history = History(self._session.events(types=EVENT_TYPES))
-        self._session.observe(self._history.see)
+        weakref.finalize(self, self._session.observe(self._history.see))
         self._is_busy = False
         self._close_calls({}, *_NOBODY_SAW)
 
@@ -148,7 +149,17 @@ class Agent:
         return await self._turn([])
 
     def forget(self, keep: int = 0) -> None:
-        """Leave out of requests, from now on, all but the last `keep` exchanges; they stay in the session."""
+        """Leave out of requests, from now on, all but the last `keep` exchanges; they stay in the session.
+
+        Raises `ValueError` for a negative number, `RuntimeError` while a turn is under way.
+        """
+        if keep < 0:
+            raise ValueError(f"keep={keep!r}: cannot be negative")
+        if self._is_busy:
+            raise RuntimeError("a turn is under way; what it stands on cannot be left out")
+        self._prune(keep)
+
+    def _prune(self, keep: int) -> None:
         numbers = self._history.turns_of_users()
         if keep < len(numbers):
             kept_from = numbers[-keep] if keep else self._history.last_turn + 1
@@ -166,7 +177,7 @@ class Agent:
             if blocks:
                 self._say(turn, blocks)
                 if self.keep_exchanges is not None:
-                    self.forget(self.keep_exchanges)
+                    self._prune(self.keep_exchanges)
             await self._steps(turn)
         except ConversationError as error:
             turn.end("error", error)
@@ -318,7 +329,7 @@ _NOBODY_SAW = (
 )
 _CUT = (
     TOOL_NOT_STARTED,
-    "tool {name!r} was not called, for the answer was cut at its bound of tokens; call it again if it is needed",
+    "tool {name!r} was not called, for the answer that calls it was cut short; call it again if it is needed",
 )
 _STOPPED = (ABORTED_BEFORE_DISPATCH, "tool {name!r} was not called: the turn was stopped before")
 _UNKNOWN = (

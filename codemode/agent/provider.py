@@ -6,10 +6,12 @@ whole, or it is an error: a provider never returns part of one.
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import AsyncIterator, Callable
 from typing import Protocol, TypeAlias
 
+import trio
 from msgspec import Struct
 
 from codemode.conversation import AssistantTurn, Request
@@ -18,6 +20,8 @@ from codemode.conversation.streams import Piece, Stream, parse_event
 from codemode.errors import ProviderError, StreamError
 
 __all__ = ["Provider", "Retry", "Show", "missing_extra", "read_answer", "status_error"]
+
+_DRAIN_SECONDS = 0.5
 
 Show: TypeAlias = Callable[[Piece], None]
 """Receives what can be displayed while an answer comes; it must return at once. After an answer was dropped, what
@@ -79,8 +83,19 @@ async def read_answer(chunks: AsyncIterator[bytes], stream: Stream, show: Show) 
             for piece in stream.feed(parse_event(data)):
                 show(piece)
         if stream.is_complete:
+            await _drain(chunks)
             break
     return stream.turn()
+
+
+async def _drain(chunks: AsyncIterator[bytes]) -> None:
+    """Read to the end of the body, if it comes soon, so that the connection can be used again.
+
+    The answer is complete: nothing that happens here matters to it.
+    """
+    with trio.move_on_after(_DRAIN_SECONDS), contextlib.suppress(Exception):
+        async for _ in chunks:
+            pass
 
 
 def missing_extra(name: str) -> ProviderError:

@@ -107,6 +107,7 @@ class AnthropicStream:
         if self._message is None:
             raise StreamError("a change of the message came before it had begun")
         self._message.update(event["delta"])
+        self._message.update({name: event[name] for name in event if name not in ("type", "delta", "usage")})
         counts = {name: count for name, count in (event.get("usage") or {}).items() if count is not None}
         self._message["usage"] = {**(self._message.get("usage") or {}), **counts}
 
@@ -197,7 +198,7 @@ class _Block:
     def close(self) -> list[Piece]:
         self.is_closed = True
         if self._json:
-            self._parse("".join(self._json))
+            self._parse(joined(self._json))
         self.wire()
         return [Piece("call", str(self.name))] if self.kind == "tool_use" and self.problem is None else []
 

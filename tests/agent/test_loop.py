@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 
 from codemode import Accept, CodeMode, Hooks, Session, as_json, tool
 from codemode.agent import Agent, Retry, Watcher
+from codemode.conversation import to_message
 from codemode.conversation.streams import Piece
-from codemode.errors import IncompleteStateError, ProviderError
+from codemode.errors import IncompleteStateError, PairingError, ProviderError
 from tests.agent.scripted import (
     Cut,
     NoSandbox,
@@ -42,6 +44,7 @@ from tests.conversation.scripts import (
     thought,
     use,
 )
+from tests.conversation.support import received
 
 
 def texts(body: Json, index: int) -> list[str]:
@@ -392,7 +395,7 @@ async def test_an_answer_cut_in_its_text_is_kept_and_its_calls_are_answered_with
         assert "tool/start" not in kinds(cm)
         await one.run("on")
         pairs(cm.session.events())
-    assert "was not called, for the answer was cut" in texts(model.requests[1], 2)[0]
+    assert "was not called, for the answer that calls it was cut short" in texts(model.requests[1], 2)[0]
     check_requests(model.requests, [cut])
 
 
@@ -450,6 +453,8 @@ async def test_forgetting_begins_anew():
         one.forget()
         assert not one.is_waited_for
         await one.run("second")
+        with pytest.raises(ValueError, match="cannot be negative"):
+            one.forget(-1)
     assert model.requests[1]["messages"] == [{"role": "user", "content": [said("second")]}]
 
 
@@ -472,15 +477,35 @@ async def test_blocks_can_be_said_and_nothing_cannot():
 
 
 async def test_one_turn_at_a_time():
-    model = Scripted([answer(use("a")), answer(said("ok"))])
+    held, go = trio.Event(), trio.Event()
+
+    class Held(Scripted):
+        async def respond(self, request: Any, show: Any) -> Any:
+            held.set()
+            await go.wait()
+            return await super().respond(request, show)
+
     async with engine() as cm:
-        one = agent(cm, model)
+        one = agent(cm, Held([answer(said("ok"))]))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(one.run, "first")
-            await trio.testing.wait_all_tasks_blocked(0.0)
-            if one._is_busy:
-                with pytest.raises(RuntimeError, match="one at a time"):
-                    await one.run("second")
+            await held.wait()
+            with pytest.raises(RuntimeError, match="one at a time"):
+                await one.run("second")
+            with pytest.raises(RuntimeError, match="cannot be left out"):
+                one.forget()
+            go.set()
+        assert not one.is_waited_for
+
+
+async def test_an_agent_that_is_gone_listens_no_more():
+    async with engine() as cm:
+        one = agent(cm, Scripted([answer(said("ok"))]))
+        await one.run("go")
+        assert len(cm.session._observers) == 1
+        del one
+        gc.collect()
+        assert cm.session._observers == ()
 
 
 # ------------------------------------------------------------------------ crashes and random conversations
@@ -508,6 +533,44 @@ async def test_a_stored_turn_that_lost_a_block_is_not_gone_on_from(tmp_path: Pat
             assert one.problem is None
             one.provider.script = [answer(said("anew"))]  # type: ignore[attr-defined]
             assert (await one.run("anew")).text == "anew"
+
+
+async def test_a_history_with_calls_that_were_never_answered_is_not_gone_on_from():
+    """Another writer left them in the middle; what is at the end is closed, what is before that is not guessed."""
+    async with engine() as cm:
+        first, second = (to_message(received(use(each), said("x"))) for each in ("a", "b"))
+        cm.session.append("user/message", {"message": {"role": "user", "content": "go"}})
+        cm.session.append("assistant/message", {"message": first})
+        cm.session.append("user/message", {"message": {"role": "user", "content": "and?"}})
+        cm.session.append("assistant/message", {"message": second})
+        model = Scripted([])
+        one = agent(cm, model)
+        assert isinstance(one.problem, PairingError)
+        assert one.problem.violations == ("the call 'a' of turn 1 has no result in the turn after it",)
+        result = await one.run("hm")
+        assert (result.reason, result.error_code) == ("error", "UNPAIRED_CALLS")
+        assert model.requests == []
+
+
+async def test_what_retention_drops_goes_whole_and_the_rest_goes_on(tmp_path: Path):
+    script: list[Json] = []
+    for n in range(4):
+        script += [answer(thought(), redacted("x" * 2000), use(f"t{n}")), answer(said(f"answer {n}"))]
+    model = Scripted(script)
+    path = str(tmp_path / "a.session")
+    async with engine(path) as cm:
+        one = agent(cm, model)
+        for n in range(3):
+            await one.run(f"question {n}")
+        assert await cm.session.trim(max_bytes=9000) > 0
+    async with engine(path) as cm:
+        one = agent(cm, model)
+        assert one.problem is None
+        await one.run("question 3")
+    messages = model.requests[-1]["messages"]
+    kept = sum(message["role"] == "assistant" for message in messages)
+    assert 0 < kept < 7
+    assert problems(messages, [each["content"] for each in script[7 - kept : 7]]) == []
 
 
 SCRIPT = [

@@ -172,6 +172,18 @@ async def test_an_answer_that_is_delayed_is_waited_for():
     assert content(got[0]) == json.dumps(WHOLE["content"])
 
 
+async def test_a_body_that_goes_on_after_the_message_holds_nobody_and_spoils_nothing():
+    body = stream_bytes(events(WHOLE))
+    script = [
+        Play(body + b": more", hold_at=len(body)),
+        Play(body + b"data: {", cut=len(body) + 3),
+        *plays(WHOLE),
+    ]
+    async with recorded(script) as server, anthropic(server) as provider:
+        for _ in script:
+            assert content(await provider.respond(request(provider), ignore)) == json.dumps(WHOLE["content"])
+
+
 async def test_cancelling_leaves_nothing_and_the_next_answer_comes():
     async with recorded([Play(stream_bytes(events(WHOLE)), hold_at=200), *plays(WHOLE)]) as server:
         async with anthropic(server) as provider:

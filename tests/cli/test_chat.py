@@ -14,7 +14,7 @@ import trio
 
 from codemode import Session
 from tests.agent.server import Play, Recorded, plays, recorded, refused
-from tests.conversation.checker import problems
+from tests.conversation.checker import problems, response_problems
 from tests.conversation.scripts import (
     answer,
     events,
@@ -164,6 +164,7 @@ async def test_the_other_provider_and_the_tools_themselves(place: Path):
     assert done.stdout.decode().splitlines()[-1] == "Two lines."
     assert sorted(each["name"] for each in server.requests[0]["tools"]) == ["glob", "grep", "read"]
     assert server.requests[0]["max_output_tokens"] == 99
+    assert response_problems(server.requests[1]["input"]) == []
 
 
 async def test_what_is_missing_is_said(place: Path):

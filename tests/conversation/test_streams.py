@@ -111,6 +111,14 @@ def test_valid_json_that_goes_on_is_not_taken_for_the_whole():
     assert play([*whole[: at + 1], *deltas, *whole[stop:]]).turn().calls[0].input == {"n": 12}
 
 
+def test_fields_of_the_message_that_are_unknown_here_are_kept_too():
+    right = events(answer(said("x"), x_begun=[1]))
+    right[-2]["x_ended"] = {"deep": None}
+    right[-2]["delta"]["x_delta"] = 2
+    envelope = play(right).turn().envelope
+    assert (envelope["x_begun"], envelope["x_ended"], envelope["x_delta"]) == ([1], {"deep": None}, 2)
+
+
 def test_display_is_a_view_of_text_and_thinking_as_they_come():
     stream = AnthropicStream()
     pieces = [
