@@ -10,6 +10,7 @@ import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from codemode.toolkits.filesystem import matcher
 from tests.toolkits.support import Tools, children, fill, run
 
 
@@ -132,7 +133,9 @@ async def test_the_value_has_all_matches_of_which_a_model_is_shown_the_first(roo
     assert outcome.value["matches"][-1]["line"] == "needle" + "é" * 3000
     shown = outcome.content[0].text
     assert shown.startswith("Found 250 of 1001 matches\n\nf\nLine 1: needle\n")
-    assert shown.endswith("\nLine 250: needle\n\n(Narrow pattern, path or include to see the others.)")
+    assert shown.endswith(
+        "\nLine 250: needle\n\n(Use offset=251 to continue, or narrow pattern, path or include.)"
+    )
     assert outcome.meta["total"] == 1001
     assert [len(file["matches"]) for file in outcome.meta["files"]] == [250]
     shown = await tools.shown("grep", pattern="needle", path="g")
@@ -219,3 +222,74 @@ def test_any_common_pattern_finds_what_grep_finds(contents, pattern):
     with tempfile.TemporaryDirectory() as root:
         fill(Path(root), contents)
         assert trio.run(lambda: found(Tools(Path(root)), pattern)) == grep(Path(root), pattern)
+
+
+async def test_lines_around_a_match(root, tools):
+    fill(root, {"a.txt": "1\n2\nneedle\n4\nneedle\n6\n7\n8\n9\nneedle", "b.txt": "needle\r\nx\r\n"})
+    value = await tools.value("grep", pattern="needle", context=1)
+    assert value == {
+        "matches": [
+            {"path": "a.txt", "lineNumber": 3, "line": "needle", "before": ["2"], "after": ["4"]},
+            {"path": "a.txt", "lineNumber": 5, "line": "needle", "before": ["4"], "after": ["6"]},
+            {"path": "a.txt", "lineNumber": 10, "line": "needle", "before": ["9"], "after": []},
+            {"path": "b.txt", "lineNumber": 1, "line": "needle", "before": [], "after": ["x"]},
+        ]
+    }
+    assert await tools.shown("grep", pattern="needle", context=1) == (
+        "Found 4 matches\n\n"
+        "a.txt\nLine 2- 2\nLine 3: needle\nLine 4- 4\nLine 5: needle\nLine 6- 6\n--\nLine 9- 9\nLine 10: needle\n\n"
+        "b.txt\nLine 1: needle\nLine 2- x"
+    )
+    wide = await tools.value("grep", pattern="4", context=50)
+    assert wide["matches"][0]["before"] == ["1", "2", "needle"]
+    assert wide["matches"][0]["after"] == ["needle", "6", "7", "8", "9", "needle"]
+
+
+async def test_the_context_is_that_of_the_system_s_grep(root, tools):
+    lines = [f"{n % 7} {'needle' if n % 11 in (0, 1, 5) else 'hay'}" for n in range(120)]
+    fill(root, {"a.txt": "\n".join(lines) + "\n"})
+    for context in (1, 2, 5):
+        expected = run("grep", "-n", "-C", str(context), "needle", root / "a.txt").splitlines()
+        shown = (await tools.shown("grep", pattern="needle", context=context)).splitlines()[3:]
+        assert [re.sub(r"^Line (\d+)([:-]) ", r"\1\2", line) for line in shown if line] == expected
+
+
+async def test_context_counts_for_what_a_search_may_return(root, tools, monkeypatch):
+    monkeypatch.setattr(matcher, "MAX_FOUND_BYTES", 5_000)
+    fill(root, {"a.txt": ("x" * 100 + "\n") * 20 + "needle\n"})
+    assert len((await tools.value("grep", pattern="needle", context=10))["matches"][0]["before"]) == 10
+    fill(root, {"a.txt": ("x" * 1000 + "\n") * 20 + "needle\n"})
+    assert await tools.code("grep", pattern="needle", context=10) == "SEARCH_TOO_LARGE"
+
+
+async def test_matches_in_pages(root, tools):
+    fill(root, {"a.txt": "".join(f"needle {n}\n" for n in range(1, 601))})
+    value = await tools.value("grep", pattern="needle", offset=3, limit=2)
+    assert value == {
+        "matches": [
+            {"path": "a.txt", "lineNumber": 3, "line": "needle 3"},
+            {"path": "a.txt", "lineNumber": 4, "line": "needle 4"},
+        ],
+        "total": 600,
+    }
+    assert await tools.shown("grep", pattern="needle", offset=3, limit=2) == (
+        "Found 2 of 600 matches\n\na.txt\nLine 3: needle 3\nLine 4: needle 4\n\n"
+        "(Use offset=5 to continue, or narrow pattern, path or include.)"
+    )
+    whole = await tools.value("grep", pattern="needle", offset=2)
+    assert (len(whole["matches"]), whole["total"]) == (599, 600)
+    # A model that follows what it is told sees every match once.
+    seen, offset = [], 1
+    while offset:
+        shown = await tools.shown("grep", pattern="needle", offset=offset)
+        seen += re.findall(r"^Line (\d+):", shown, re.MULTILINE)
+        following = re.search(r"offset=(\d+)", shown)
+        offset = int(following[1]) if following else 0
+    assert seen == [str(n) for n in range(1, 601)]
+    assert await tools.shown("grep", pattern="needle", offset=601) == "No more matches (600 in all)"
+    assert await tools.shown("grep", pattern="nothing", offset=9) == "No matches found"
+
+
+@pytest.mark.parametrize("wrong", [{"context": -1}, {"context": 51}, {"offset": 0}, {"limit": 0}])
+async def test_pages_and_context_have_bounds(tools, wrong):
+    assert await tools.code("grep", pattern="x", **wrong) == "INVALID_ARGUMENTS"

@@ -1,6 +1,5 @@
 """Terminals: real programs on a real pseudo-terminal, directly and from a program."""
 
-import os
 import shutil
 import sys
 
@@ -34,10 +33,7 @@ async def tools(root):
 
 def needs(program):
     if shutil.which(program) is None:
-        reason = f"there is no {program} on this machine"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        pytest.skip(f"there is no {program} on this machine")
 
 
 async def opened(tools, type="bash", **arguments):

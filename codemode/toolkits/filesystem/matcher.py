@@ -40,10 +40,11 @@ class Matcher:
     SEARCH_FAILED.
     """
 
-    def __init__(self, pattern: str, *, ignore_case: bool, deadline: Deadline) -> None:
+    def __init__(self, pattern: str, *, ignore_case: bool, context: int = 0, deadline: Deadline) -> None:
         self._search = {
             "pattern": pattern,
             "ignoreCase": ignore_case,
+            "context": context,
             "maxBytes": MAX_FOUND_BYTES,
             "cpuSeconds": math.ceil(deadline.seconds) + 1,
             "memoryBytes": _MEMORY_BYTES,
@@ -86,10 +87,11 @@ class Matcher:
         self._process.kill()
         self._process.wait()
 
-    def search(self, descriptors: Sequence[int]) -> list[list[tuple[int, str]]]:
-        """Return the lines that match, with their numbers, of up to MAX_DESCRIPTORS open files.
+    def search(self, descriptors: Sequence[int]) -> list[list[list[Any]]]:
+        """Return, for each of up to MAX_DESCRIPTORS open files, the lines that match.
 
-        Binary files, and those that cannot be read, have none.
+        Each is its number and its text; with `context`, also the lists of lines before and after it. Binary files,
+        and those that cannot be read, have none.
         """
         if not descriptors:
             return []
@@ -97,7 +99,7 @@ class Matcher:
             socket.send_fds(self._wire, [b"f"], descriptors)
         except OSError:
             raise _failed("its process ended") from None
-        found: list[list[tuple[int, str]]] = self._answer()["found"]
+        found: list[list[list[Any]]] = self._answer()["found"]
         return found
 
     def _send(self, data: bytes) -> None:

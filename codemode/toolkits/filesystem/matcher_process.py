@@ -15,6 +15,7 @@ import re
 import socket
 import struct
 import warnings
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -53,9 +54,9 @@ def main() -> None:
         try:
             for descriptor in descriptors:
                 with os.fdopen(descriptor, "rb", buffering=_BUFFER_BYTES) as file:
-                    lines = _search(file, pattern, room)
-                room -= sum(size for _, _, size in lines)
-                found.append([(number, line) for number, line, _ in lines])
+                    hits = _search(file, pattern, room, search["context"])
+                room -= sum(hit.size for hit in hits)
+                found.append([hit.shown() for hit in hits])
         except _Full:
             _send(wire, {"failed": "full"})
             return
@@ -65,9 +66,34 @@ def main() -> None:
         _send(wire, {"found": found})
 
 
-def _search(file: BinaryIO, pattern: re.Pattern[str], room: int) -> list[tuple[int, str, int]]:
-    """Return number, text and size of each line that matches; none for what is binary or cannot be read."""
-    found: list[tuple[int, str, int]] = []
+class _Hit:
+    """A line that matches, with up to `context` lines before and after it if they were asked for."""
+
+    def __init__(self, number: int, line: str, before: list[str] | None) -> None:
+        self.number = number
+        self.line = line
+        self.before = before
+        self.after: list[str] = []
+        self.size = _size(line) + sum(map(_size, before or ()))
+
+    def follow(self, line: str) -> None:
+        self.after.append(line)
+        self.size += _size(line)
+
+    def shown(self) -> list[Any]:
+        plain = [self.number, self.line]
+        return plain if self.before is None else [*plain, self.before, self.after]
+
+
+def _size(line: str) -> int:
+    return len(line.encode())
+
+
+def _search(file: BinaryIO, pattern: re.Pattern[str], room: int, context: int) -> list[_Hit]:
+    """Return each line that matches; none for what is binary or cannot be read."""
+    found: list[_Hit] = []
+    before: deque[str] = deque(maxlen=context)
+    open_hits: list[_Hit] = []  # those that have not all of their lines after them
     number = 0
     try:
         if b"\0" in file.peek(_PROBE_BYTES)[:_PROBE_BYTES]:  # type: ignore[attr-defined]
@@ -75,13 +101,23 @@ def _search(file: BinaryIO, pattern: re.Pattern[str], room: int) -> list[tuple[i
         for lines in _blocks_of_lines(file):
             for line in lines:
                 number += 1
-                if pattern.search(line, 0, MAX_LINE_CHARACTERS):
-                    line = line[:MAX_LINE_CHARACTERS]
-                    size = len(line.encode())
-                    room -= size
-                    if room < 0:
-                        raise _Full
-                    found.append((number, line, size))
+                matches = pattern.search(line, 0, MAX_LINE_CHARACTERS)
+                if not (matches or context):
+                    continue
+                line = line[:MAX_LINE_CHARACTERS]
+                for hit in open_hits:
+                    hit.follow(line)
+                    room -= _size(line)
+                open_hits = [hit for hit in open_hits if len(hit.after) < context]
+                if matches:
+                    hit = _Hit(number, line, list(before) if context else None)
+                    room -= hit.size
+                    found.append(hit)
+                    if context:
+                        open_hits.append(hit)
+                if room < 0:
+                    raise _Full
+                before.append(line)
     except OSError:
         return []
     return found

@@ -10,8 +10,8 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from itertools import islice
-from typing import Annotated, Any, TypedDict
+from itertools import groupby, islice
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
 
@@ -32,6 +32,7 @@ _DOING = "cannot search"
 # What a model is shown of a value, and a user interface.
 _SHOWN_PATHS = 100
 _SHOWN_MATCHES = 250
+_SHOWN_LINES = 500  # with their context
 _SHOWN_LINE_BYTES = 2000
 _META_BYTES = 65_536
 
@@ -43,6 +44,10 @@ LinePattern = Annotated[
 Where = Annotated[str, Meta(min_length=1, description="where to search, the whole workspace if not given")]
 Include = Annotated[str, Meta(min_length=1, description="only files that this glob pattern matches")]
 
+Context = Annotated[int, Meta(ge=0, le=50, description="lines to give before and after each match")]
+FirstMatch = Annotated[int, Meta(ge=1, description="the first match to return, from 1")]
+MatchLimit = Annotated[int, Meta(ge=1, description="how many matches to return at most")]
+
 
 class GlobValue(TypedDict):
     paths: list[str]
@@ -53,9 +58,15 @@ class Match(TypedDict):
     lineNumber: int
     line: str
 
+    before: NotRequired[list[str]]
+    after: NotRequired[list[str]]
+
 
 class GrepValue(TypedDict):
+    """What was found. `total` is there when only some of it was asked for: how many matches there are."""
+
     matches: list[Match]
+    total: NotRequired[int]
 
 
 def glob_tool(workspace: Workspace) -> Tool:
@@ -92,17 +103,23 @@ def grep_tool(workspace: Workspace) -> Tool:
         include: Include | None = None,
         ignore_case: bool = False,
         include_ignored: bool = False,
+        context: Context = 0,
+        offset: FirstMatch = 1,
+        limit: MatchLimit | None = None,
     ) -> GrepValue:
         """Find the lines of text files that a regular expression matches, ordered by path and line.
 
         `path` is a file or a directory; `include` is a glob pattern such as `*.py` or `*.{js,ts}`. The value
         has all matches, each line whole and without its ending. Binary files are passed over; links, version
         control and what .gitignore names, too (`include_ignored`).
+
+        With `context`, each match has so many lines `before` and `after` it. With `offset` or `limit`, the value has
+        these matches only, and `total`.
         """
         wanted = _include(include)
         deadline = Deadline(TIME_LIMIT)
         # It starts first, so that a wrong pattern is said before anything is searched.
-        with Matcher(pattern, ignore_case=ignore_case, deadline=deadline) as matcher:
+        with Matcher(pattern, ignore_case=ignore_case, context=context, deadline=deadline) as matcher:
             candidates = _candidates(workspace, path, wanted, deadline, include_ignored)
             matches: list[Match] = []
             for batch in _batches(iter(candidates)):
@@ -116,13 +133,23 @@ def grep_tool(workspace: Workspace) -> Tool:
                             descriptors.append(descriptor)
                     found = matcher.search(descriptors)
                 matches += [
-                    {"path": where, "lineNumber": number, "line": line}
-                    for where, lines in zip(paths, found, strict=True)
-                    for number, line in lines
+                    _match(where, *hit) for where, hits in zip(paths, found, strict=True) for hit in hits
                 ]
-        return {"matches": matches}
+        if offset == 1 and limit is None:
+            return {"matches": matches}
+        end = len(matches) if limit is None else offset - 1 + limit
+        return {"matches": matches[offset - 1 : end], "total": len(matches)}
 
     return grep
+
+
+def _match(
+    path: str, number: int, line: str, before: list[str] | None = None, after: list[str] | None = None
+) -> Match:
+    match: Match = {"path": path, "lineNumber": number, "line": line}
+    if before is not None and after is not None:
+        match["before"], match["after"] = before, after
+    return match
 
 
 def _candidates(
@@ -217,22 +244,42 @@ def _paths_meta(arguments: object, value: GlobValue) -> dict[str, Any]:
     return {"shape": "paths", "paths": kept, "truncated": len(kept) < len(paths), "total": len(paths)}
 
 
-def _render_matches(arguments: object, value: GrepValue) -> list[Text]:
+def _render_matches(arguments: dict[str, Any], value: GrepValue) -> list[Text]:
     matches = value["matches"]
+    total = value.get("total", len(matches))
     if not matches:
-        return [text("No matches found")]
-    total = len(matches)
-    counted = f"{min(total, _SHOWN_MATCHES)} of {total}" if total > _SHOWN_MATCHES else str(total)
+        return [text(f"No more matches ({total} in all)" if total else "No matches found")]
+    first = arguments.get("offset", 1)
+    kept = matches[: min(_SHOWN_MATCHES, max(_SHOWN_LINES // (1 + 2 * arguments.get("context", 0)), 1))]
+    counted = f"{len(kept)} of {total}" if len(kept) < total else str(total)
     lines = [f"Found {counted} match{'es' if total > 1 else ''}"]
-    path = None
-    for match in matches[:_SHOWN_MATCHES]:
-        if match["path"] != path:
-            path = match["path"]
-            lines += ["", path]
-        lines.append(f"Line {match['lineNumber']}: {_preview(match['line'])}")
-    if total > _SHOWN_MATCHES:
-        lines += ["", "(Narrow pattern, path or include to see the others.)"]
+    for path, group in groupby(kept, key=lambda match: match["path"]):
+        lines += ["", path, *_with_context(list(group))]
+    if (last := first - 1 + len(kept)) < total:
+        lines += ["", f"(Use offset={last + 1} to continue, or narrow pattern, path or include.)"]
     return [text("\n".join(lines))]
+
+
+def _with_context(matches: list[Match]) -> list[str]:
+    """The matches of one file, and the lines around them, each once; `--` where lines are left out between them."""
+    around: dict[int, str] = {}
+    for match in matches:
+        before = match.get("before", [])
+        around.update(enumerate(before, match["lineNumber"] - len(before)))
+        around.update(enumerate(match.get("after", []), match["lineNumber"] + 1))
+    has_context = bool(around)
+    found = {match["lineNumber"]: match["line"] for match in matches}
+    lines: list[str] = []
+    previous = None
+    for number in sorted(around.keys() | found.keys()):
+        if has_context and previous is not None and number > previous + 1:
+            lines.append("--")
+        previous = number
+        is_match = number in found
+        lines.append(
+            f"Line {number}{':' if is_match else '-'} {_preview(found[number] if is_match else around[number])}"
+        )
+    return lines
 
 
 def _matches_meta(arguments: object, value: GrepValue) -> dict[str, Any]:
@@ -245,7 +292,12 @@ def _matches_meta(arguments: object, value: GrepValue) -> dict[str, Any]:
         if not files or files[-1]["path"] != match["path"]:
             files.append({"path": match["path"], "matches": []})
         files[-1]["matches"].append({"lineNumber": match["lineNumber"], "line": match["line"]})
-    return {"shape": "matches", "files": files, "truncated": count < len(matches), "total": len(matches)}
+    return {
+        "shape": "matches",
+        "files": files,
+        "truncated": count < len(matches),
+        "total": value.get("total", len(matches)),
+    }
 
 
 def _fitting(items: list[Any]) -> Iterator[Any]:
