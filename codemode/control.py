@@ -15,12 +15,14 @@ from msgspec import Struct
 __all__ = [
     "MAX_MESSAGE",
     "OUT_OF_MEMORY",
+    "REQUIRED_LAYERS",
     "Boot",
     "Broken",
     "ControlError",
     "Ended",
     "FromHost",
     "FromZygote",
+    "GoOn",
     "Kill",
     "Layer",
     "Loading",
@@ -36,6 +38,9 @@ __all__ = [
 
 OUT_OF_MEMORY = 72
 """Exit code of a guest that could not even say that its memory was used up; a guest may claim that anyway."""
+
+REQUIRED_LAYERS = ("no new privileges", "one descriptor", "resource limits", "seccomp")
+"""The layers without which no guest is made, unless whoever runs programs has accepted that by their names."""
 
 MAX_MESSAGE = 64 * 1024
 """Bytes of the largest message."""
@@ -88,13 +93,22 @@ class Kill(Struct, frozen=True, array_like=True, tag=2):
     id: int
 
 
-FromHost: TypeAlias = Boot | Spawn | Kill
+class GoOn(Struct, frozen=True, array_like=True, tag=4):
+    """Make guests although these required layers do not stand. It follows `Ready`, or never comes."""
+
+    without: tuple[str, ...]
+
+
+FromHost: TypeAlias = Boot | Spawn | Kill | GoOn
 
 # ------------------------------------------------------------------------------- from zygote to host
 
 
 class Ready(Struct, frozen=True, array_like=True, tag=1):
-    """The zygote serves. `resident_bytes` is what a guest has in memory before it has done anything."""
+    """The zygote serves, at once if every required layer stands, else when it has been told to go on.
+
+    `resident_bytes` is what a guest has in memory before it has done anything.
+    """
 
     layers: tuple[Layer, ...]
     resident_bytes: int

@@ -62,7 +62,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     `logs` are the printed lines. `result` is None both for no result and for `return None`;
     `has_result` tells them apart. `error` is None when the run ended well. `text` is what a model sees.
     `calls` are the run's calls with their values, if the run was asked to remember them. `warnings` are what a
-    check found before the run, a line each.
+    check found before the run, a line each. `missing_layers` are required layers of the process wall that the program
+    ran without, as `accept_missing` allows.
     """
 
     logs: list[str]
@@ -73,6 +74,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
     usage: RunUsage = RunUsage()
     calls: tuple[FinishedCall, ...] = ()
     warnings: tuple[str, ...] = ()
+    missing_layers: tuple[str, ...] = ()
 
 
 class Scope:
@@ -276,12 +278,14 @@ class Scope:
                 "signaturesHash": self.registry.signatures_hash,
             },
         )
-        ended_as = "abort"
+        end: dict[str, JSON] = {"callId": call.id, "outcome": "abort"}
         try:
             outcome = await self._run_in_sandbox(source, call)
-            ended_as = outcome.kind or "ok"
+            end["outcome"] = outcome.kind or "ok"
+            if outcome.missing_layers:
+                end["missingLayers"] = list(outcome.missing_layers)
         finally:
-            session.append("run/end", {"callId": call.id, "outcome": ended_as})
+            session.append("run/end", end)
         if outcome.kind is not None:
             raise RunError(outcome.kind, outcome.message, outcome.logs)
         value: RunValue = {"logs": list(outcome.logs)}
@@ -320,6 +324,7 @@ class Scope:
         assert outcome is not None  # what stopped the run was raised by `close`
         options.usage = outcome.usage
         options.logs = outcome.logs
+        options.missing_layers = outcome.missing_layers
         return outcome
 
 
@@ -331,7 +336,8 @@ class CodeMode(Scope):
     `approver` answers when one of them, or a tool, asks (without one the call is denied). `spill` keeps text
     that is too long to show. `mode` says what a model may call directly. `max_parallel_calls` bounds how
     many overlapping calls of one run are under way. `sandbox` takes the place of this machine's; `packages` are
-    what programs may import beside the library, if they run on this machine's. `check`
+    what programs may import beside the library, and `accept_missing` the layers of the wall that may be missing
+    (see `LocalSandbox`), if they run on this machine's. `check`
     says whether programs are checked against the tools before they run (`strict`: one that is certain to fail
     does not start); `prompt_budget` is how many tokens the tools may take in what a model is told of `run_code`.
 
@@ -354,6 +360,7 @@ class CodeMode(Scope):
         packages: Iterable[Package] = (),
         check: Check = "off",
         prompt_budget: int = DEFAULT_BUDGET,
+        accept_missing: Collection[str] = (),
     ) -> None:
         _check_type("limits", limits, Limits)
         _check_type("hooks", hooks, Hooks)
@@ -380,7 +387,10 @@ class CodeMode(Scope):
             raise ValueError(
                 "packages= is for this machine's sandbox; give the packages to the sandbox itself"
             )
+        if accept_missing and sandbox is not None:
+            raise ValueError("accept_missing= is for this machine's sandbox; say it to the sandbox itself")
         self._packages = packages
+        self._accept_missing = accept_missing
         self._given_session = session
         self._given_sandbox = sandbox
         self._stack = AsyncExitStack()
@@ -411,7 +421,9 @@ class CodeMode(Scope):
             sandbox = self._given_sandbox
             if sandbox is None:
                 sandbox = await stack.enter_async_context(
-                    LocalSandbox(self._core.limits, packages=self._packages)
+                    LocalSandbox(
+                        self._core.limits, packages=self._packages, accept_missing=self._accept_missing
+                    )
                 )
             manager = trio.open_nursery()
             nursery = await manager.__aenter__()
@@ -504,6 +516,7 @@ class _RunOptions:
         self.calls: tuple[FinishedCall, ...] = ()
         self.check: Check | None = None
         self.warnings: tuple[str, ...] = ()
+        self.missing_layers: tuple[str, ...] = ()
 
 
 def _check_type(name: str, value: object, kind: type) -> None:
@@ -517,7 +530,7 @@ def _new_id() -> str:
 
 def _run_result(outcome: Outcome, options: _RunOptions) -> RunResult:
     shown = text_of(outcome.content)
-    usage, calls = options.usage, options.calls
+    usage, calls, missing = options.usage, options.calls, options.missing_layers
     if isinstance(outcome, Success):
         value: FrozenDict = outcome.value
         return RunResult(
@@ -528,22 +541,24 @@ def _run_result(outcome: Outcome, options: _RunOptions) -> RunResult:
             usage=usage,
             calls=calls,
             warnings=options.warnings,
+            missing_layers=missing,
         )
     error = outcome.exception
     if isinstance(error, RunError):
         failed = RunFailure(kind=error.kind, message=error.reason)
-        return RunResult(
-            logs=list(error.logs),
-            error=failed,
-            text=shown,
-            usage=usage,
-            calls=calls,
-            warnings=options.warnings,
-        )
-    if isinstance(error, SandboxUnavailable | SessionError):
-        raise error
-    aborted = outcome.error.code in (ABORTED, ABORTED_BEFORE_DISPATCH)
-    failed = RunFailure(kind="abort" if aborted else "refused", message=outcome.error.message)
+        logs = error.logs
+    else:
+        if isinstance(error, SandboxUnavailable | SessionError):
+            raise error
+        aborted = outcome.error.code in (ABORTED, ABORTED_BEFORE_DISPATCH)
+        failed = RunFailure(kind="abort" if aborted else "refused", message=outcome.error.message)
+        logs = options.logs
     return RunResult(
-        logs=list(options.logs), error=failed, text=shown, usage=usage, calls=calls, warnings=options.warnings
+        logs=list(logs),
+        error=failed,
+        text=shown,
+        usage=usage,
+        calls=calls,
+        warnings=options.warnings,
+        missing_layers=missing,
     )

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from codemode.cli import chat, demo, doctor, log, run, serve
 from codemode.cli.terminal import UsageError, printable
 from codemode.cli.toolkits import TOOLKITS
-from codemode.sandbox import Limits
+from codemode.sandbox import REQUIRED_LAYERS, Limits
 
 __all__ = ["main"]
 
@@ -83,6 +83,15 @@ def _parser() -> argparse.ArgumentParser:
     _add_packages(command)
     command.add_argument("--json", action="store_true", help="print one JSON object instead, at the end")
     _add_limits(command)
+    command.add_argument(
+        "--accept-missing",
+        metavar="LAYER",
+        action="append",
+        default=[],
+        choices=REQUIRED_LAYERS,
+        help="run although this required layer of the wall does not stand here (repeatable; one of: "
+        f"{', '.join(REQUIRED_LAYERS)}); only for programs that you trust as much as your own code",
+    )
     command.set_defaults(command=run.command)
 
     command = commands.add_parser(

@@ -6,6 +6,7 @@ import argparse
 import json
 import signal
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import trio
@@ -50,6 +51,7 @@ async def _run(source: str, tooling: Tooling, options: argparse.Namespace, termi
                 session=options.session,
                 approver=approver,
                 packages=tooling.packages,
+                accept_missing=options.accept_missing,
             ) as cm:
                 tooling.begin(cm.session)
                 result = await cm.run(source, on_log=None if options.json else printed)
@@ -64,6 +66,8 @@ async def _run(source: str, tooling: Tooling, options: argparse.Namespace, termi
         write(json.dumps(_as_object(result), ensure_ascii=False) + "\n")
     else:
         printed.end_line()
+        if result.missing_layers:
+            _warn_of(result.missing_layers)
         if result.error is not None:
             _report_failure(result)
         elif result.has_result:
@@ -129,7 +133,17 @@ def _as_object(result: RunResult) -> dict[str, Any]:
         shown["error"] = {"kind": result.error.kind, "message": result.error.message}
     elif result.has_result:
         shown["result"] = result.result
+    if result.missing_layers:
+        shown["missingLayers"] = list(result.missing_layers)
     return shown
+
+
+def _warn_of(layers: Sequence[str]) -> None:
+    head = paint("warning: ", "red", sys.stderr)
+    sys.stderr.write(
+        f"{head}the program ran behind a weaker wall: {', '.join(layers)} missing on this machine, as accepted; "
+        "see `codemode doctor`\n"
+    )
 
 
 def _report_failure(result: RunResult) -> None:

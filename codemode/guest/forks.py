@@ -74,10 +74,19 @@ def serve(descriptor: int, left: dict[str, str]) -> NoReturn:
         channel.send(control.pack(_broken(error)))
         os._exit(1)
     channel.send(control.pack(control.Ready(layers, cage.base.resident)))
-    if all(layer.stands for layer in layers if layer.required):
+    missing = {layer.name for layer in layers if layer.required and not layer.stands}
+    if not missing or _may_go_on(channel, missing):
+        cage.lacking = frozenset(missing)
         os.dup2(0, 2)  # nothing is said on the host's diagnostics pipe from here on
         _Forks(channel, cage, language).serve()
     os._exit(0)
+
+
+def _may_go_on(channel: socket.socket, missing: set[str]) -> bool:
+    """Wait for the host's word on what is missing. Returns whether it is that programs shall run all the same."""
+    data = channel.recv(control.MAX_MESSAGE)
+    message = control.from_host(data) if data else None
+    return isinstance(message, control.GoOn) and missing <= set(message.without)
 
 
 # ---------------------------------------------------------------------------------------- booting
@@ -101,10 +110,9 @@ def _boot(left: dict[str, str], channel: socket.socket) -> tuple[tuple[Layer, ..
     layers.append(_try_layer("landlock", _landlock))
     layers.append(_try_layer("no capabilities", _no_capabilities))
     process.hide_memory()
-    rlimits.limit_always()
-    rlimits.allow_descriptors()
+    unlimited = _try_layer(LIMITS, _common_limits, required=True)
     cage = Cage(os.getpid(), base, filter_)
-    layers += [privileges, *_trial(cage, language)]
+    layers += [privileges, *_trial(cage, language, unlimited)]
     gc.collect()
     gc.freeze()
     return tuple(layers), cage, language
@@ -151,6 +159,8 @@ def _try_layer(name: str, put_on: Callable[[], str], obstacle: str = "", *, requ
         return Layer(name, True, required, put_on())
     except OSError as error:
         return Layer(name, False, required, error.strerror or str(error))
+    except ValueError as error:  # what `resource` raises where a limit may not be set
+        return Layer(name, False, required, str(error))
 
 
 def _empty_root() -> str:
@@ -164,6 +174,12 @@ def _no_new_privileges() -> str:
     if not process.forbid_new_privileges():
         raise OSError("the kernel did not keep it")
     return "no exec can gain anything"
+
+
+def _common_limits() -> str:
+    rlimits.limit_always()
+    rlimits.allow_descriptors()
+    return "set"
 
 
 def _landlock() -> str:
@@ -181,13 +197,15 @@ def _no_capabilities() -> str:
     return "none is left"
 
 
-def _trial(cage: Cage, language: _Language) -> list[Layer]:
-    """Send one guest behind the wall and see what it can do there.
+def _trial(cage: Cage, language: _Language, common: Layer) -> list[Layer]:
+    """Send one guest behind the wall and see what it can do there. `common` are the limits that it inherits.
 
     Raises RuntimeError with the guest's own words if it is confined but cannot be made ready.
     """
     ours, theirs = socket.socketpair()
+    cage.lacking = frozenset({DESCRIPTOR, LIMITS, FILTER})  # this one guest is ours: it tries them all
     way = cage.prepare(theirs.fileno(), _TRIAL_MEMORY, _TRIAL_SECONDS)
+    cage.lacking = frozenset()
     pid = pages.fork()
     if pid == 0:
         _try_everything(way, theirs.fileno(), language)
@@ -200,6 +218,8 @@ def _trial(cage: Cage, language: _Language) -> list[Layer]:
     report = msgspec.msgpack.decode(said, type=_Trial) if said else _Trial()
     if report.failure:
         raise RuntimeError(f"a guest could not be made ready: {report.failure}")
+    if not common.stands:
+        report.missing.setdefault(LIMITS, common.detail)
     socket_killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGSYS
     stand = {
         DESCRIPTOR: (report.one_descriptor, "only the channel is open", "more than the channel is open"),
@@ -210,17 +230,19 @@ def _trial(cage: Cage, language: _Language) -> list[Layer]:
             "system calls are not filtered; the kernel needs CONFIG_SECCOMP_FILTER",
         ),
     }
-    if report.missing:
-        (first, problem), *_ = report.missing.items()
-        return [
-            Layer(name, False, True, problem if name == first else f"not tried, for want of {first}")
-            for name in stand
-        ]
-    return [Layer(name, stands, True, good if stands else bad) for name, (stands, good, bad) in stand.items()]
+    return [
+        Layer(
+            name,
+            stands and name not in report.missing,
+            True,
+            report.missing.get(name, good if stands else bad),
+        )
+        for name, (stands, good, bad) in stand.items()
+    ]
 
 
 class _Trial(msgspec.Struct):
-    """What the trial guest saw. `missing` is the layer that could not be put on, with the reason."""
+    """What the trial guest saw. `missing` are the layers that could not be put on, with the reasons."""
 
     missing: dict[str, str] = {}
     one_descriptor: bool = False
@@ -233,7 +255,7 @@ def _try_everything(way: Way, channel: int, language: _Language) -> NoReturn:
     """The trial guest: say on the channel what holds, then make a call that must kill."""
     seen = _Trial()
     try:
-        enter(way)
+        seen.missing = enter(way)
         seen.one_descriptor = all(_is_closed(number) for number in range(256) if number != CHANNEL)
         try:
             bytearray(2 * _TRIAL_MEMORY)
@@ -245,12 +267,12 @@ def _try_everything(way: Way, channel: int, language: _Language) -> NoReturn:
             seen.file_refused = True
         language.warm_up()
     except Unconfined as error:
-        seen.missing = {error.layer: error.problem}
+        seen.failure = f"no {error.layer}: {error.problem}"
     except BaseException as error:
         seen.failure = _described(error)
     try:
-        # Before the descriptors are put in order the channel still has its old number.
-        os.write(CHANNEL if DESCRIPTOR not in seen.missing else channel, msgspec.msgpack.encode(seen))
+        # Only where the channel could not be put in order does it still have its old number.
+        os.write(channel if _is_closed(CHANNEL) else CHANNEL, msgspec.msgpack.encode(seen))
         socket.socket()
     finally:
         os._exit(_FAILED)
@@ -315,11 +337,12 @@ class _Forks:
         message = control.from_host(data)
         if isinstance(message, control.Kill):
             self._kill(message.id)
-        elif isinstance(message, control.Spawn):
-            if descriptors:
-                self._spawn(message, descriptors[0])
-            else:
-                self._refuse(message, "no descriptor left for its channel")
+        elif not isinstance(message, control.Spawn):
+            return False
+        elif descriptors:
+            self._spawn(message, descriptors[0])
+        else:
+            self._refuse(message, "no descriptor left for its channel")
         return True
 
     def _spawn(self, message: control.Spawn, channel: int) -> None:

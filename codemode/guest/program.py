@@ -20,6 +20,7 @@ from codemode.control import PackageOrder
 from codemode.guest.language.builtins import forget_run, guest_builtins
 from codemode.guest.language.compiler import Refused, Unparsable, compile_program
 from codemode.guest.language.frozen import guard_class_methods, protect_classes
+from codemode.guest.language.receivers import check_receivers
 from codemode.guest.library import aio, expressions, imports, streams
 from codemode.guest.library.packages import load_trusted
 from codemode.guest.library.pure import load_pure
@@ -90,6 +91,7 @@ def prepare(
     sys.modules["__main__"] = types.ModuleType(
         "__main__"
     )  # dataclasses, enum and typing look a class's module up
+    check_receivers(imports.exposed())
     guard_class_methods()
     protect_classes()
     sys.unraisablehook = _ignore

@@ -8,14 +8,15 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
+import msgspec
 import trio
 
 from codemode import telemetry, wire
-from codemode.control import Layer
+from codemode.control import REQUIRED_LAYERS, Layer
 from codemode.errors import SandboxUnavailable
 from codemode.sandbox import bulk, ending
 from codemode.sandbox.conversation import Conversation
@@ -63,14 +64,24 @@ class LocalSandbox:
     still going on, which then ends as `abort`. Entering and `run` raise `SandboxUnavailable` where a program cannot
     be confined. `packages` can be imported by every program; entering raises `SandboxUnavailable` for one that cannot
     be loaded, saying why.
+
+    `accept_missing` names required layers of the wall (`REQUIRED_LAYERS`) that may be missing on this machine: where
+    one does not stand, programs run without it, and each run's outcome says so. It takes nothing away: a layer that
+    can be put on is. Use it for programs that you trust as much as your own code, and for nothing else.
     """
 
     def __init__(
-        self, limits: Limits | None = None, *, spares: int = 2, packages: Iterable[Package] = ()
+        self,
+        limits: Limits | None = None,
+        *,
+        spares: int = 2,
+        packages: Iterable[Package] = (),
+        accept_missing: Collection[str] = (),
     ) -> None:
         if spares < 0:
             raise ValueError(f"spares={spares}: must not be negative")
         self._packages = checked(packages)
+        self._accept_missing = _layer_names(accept_missing)
         self._limits = Limits() if limits is None else limits
         self._spares = spares
         self._starting = trio.Lock()
@@ -116,6 +127,10 @@ class LocalSandbox:
         nursery.cancel_scope.shield = True
         await manager.__aexit__(None, None, None)
 
+    @property
+    def _missing_layers(self) -> tuple[str, ...]:
+        return tuple(layer.name for layer in self.layers if layer.required and not layer.stands)
+
     # ------------------------------------------------------------------------------------ a run
 
     async def run(
@@ -134,9 +149,11 @@ class LocalSandbox:
         program = wire.pack(wire.Program(source, tuple(tools), wire.GuestLimits(*bounds)))
         names = [tool.name for tool in tools]
         try:
-            return await self._attempt(program, names, handler, limits)
+            outcome = await self._attempt(program, names, handler, limits)
         except _Stillborn:
-            return await self._attempt(program, names, handler, limits, last=True)
+            outcome = await self._attempt(program, names, handler, limits, last=True)
+        missing = self._missing_layers
+        return msgspec.structs.replace(outcome, missing_layers=missing) if missing else outcome
 
     async def _attempt(
         self, program: bytes, tools: list[str], handler: RunHandler, limits: Limits, *, last: bool = False
@@ -276,7 +293,7 @@ class LocalSandbox:
     async def _start(self, nursery: trio.Nursery) -> None:
         if self._pool is not None:
             self._pool.close()
-        zygote = await Zygote.start(self._packages)
+        zygote = await Zygote.start(self._packages, self._accept_missing)
         if self._nursery is None:  # closed in the meantime
             await zygote.end()
             return
@@ -284,6 +301,20 @@ class LocalSandbox:
         self._zygote, self._pool = zygote, Pool(zygote, _pair(self._limits), self._spares)
         self._pool.refill(_pair(self._limits))
         nursery.start_soon(self._pool.keep_filled, name="spares")
+
+
+def _layer_names(accept_missing: Collection[str]) -> frozenset[str]:
+    known = ", ".join(repr(name) for name in REQUIRED_LAYERS)
+    if isinstance(accept_missing, str):
+        raise TypeError(
+            f"accept_missing={accept_missing!r}: must be a set of names, such as {{{accept_missing!r}}}"
+        )
+    for name in accept_missing:
+        if name not in REQUIRED_LAYERS:
+            raise ValueError(
+                f"accept_missing: there is no required layer {name!r}; there are {known}. Name each that may be missing"
+            )
+    return frozenset(accept_missing)
 
 
 def _refuse(source: str, limits: Limits) -> Ending | None:

@@ -38,7 +38,8 @@ class RunOutcome(Struct, frozen=True, kw_only=True):
 
     `logs` are the printed lines, kept in every case. `result` is absent (`UNSET`) when the program
     returned nothing; it is never there beside an error. `kind` is None when the run ended well, and
-    `message` is the text for whoever wrote the program.
+    `message` is the text for whoever wrote the program. `missing_layers` are the required layers of the wall that the
+    program ran without, which whoever runs it has accepted; there are none unless they were asked for.
     """
 
     logs: tuple[str, ...] = ()
@@ -46,3 +47,4 @@ class RunOutcome(Struct, frozen=True, kw_only=True):
     kind: RunErrorKind | None = None
     message: str = ""
     usage: RunUsage = RunUsage()
+    missing_layers: tuple[str, ...] = ()

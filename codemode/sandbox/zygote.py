@@ -18,7 +18,7 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import trio
@@ -71,8 +71,10 @@ class Zygote:
         return self._process.pid
 
     @classmethod
-    async def start(cls, packages: Sequence[Package] = ()) -> Zygote:
+    async def start(cls, packages: Sequence[Package] = (), accept_missing: Collection[str] = ()) -> Zygote:
         """Start one that has loaded these packages, and wait until it serves.
+
+        It serves without required layers only if they are named in `accept_missing`.
 
         Raises `SandboxUnavailable`, saying what is missing, when it cannot. Cancellation ends the zygote and is
         passed on. Must be called from the thread that lives as long as the zygote shall: the kernel ends it with
@@ -89,7 +91,7 @@ class Zygote:
         zygote._send(order)
         try:
             with trio.move_on_after(BOOT_SECONDS):
-                await zygote._be_ready(diagnostics)
+                await zygote._be_ready(diagnostics, accept_missing)
                 return zygote
             if zygote._loading:
                 raise SandboxUnavailable(
@@ -106,18 +108,18 @@ class Zygote:
         finally:
             os.close(diagnostics)
 
-    async def _be_ready(self, diagnostics: int) -> None:
+    async def _be_ready(self, diagnostics: int, accept_missing: Collection[str]) -> None:
         message = await self._hear_one()
         while isinstance(message, control.Loading):
             self._loading = message.name
             message = await self._hear_one()
         if isinstance(message, control.Ready):
             missing = [layer for layer in message.layers if layer.required and not layer.stands]
+            unaccepted = [layer for layer in missing if layer.name not in accept_missing]
+            if unaccepted:
+                raise SandboxUnavailable(_unconfined(unaccepted), message.layers)
             if missing:
-                raise SandboxUnavailable(
-                    "programs cannot be confined on this machine: "
-                    + "; ".join(f"no {layer.name}: {layer.detail}" for layer in missing)
-                )
+                self._send(control.GoOn(tuple(layer.name for layer in missing)))
             self.layers = message.layers
             self.resident_bytes = message.resident_bytes
             return
@@ -271,6 +273,16 @@ class Zygote:
             self._process.wait()
         finally:
             os.close(pidfd)
+
+
+def _unconfined(missing: Sequence[Layer]) -> str:
+    names = ", ".join(repr(layer.name) for layer in missing)
+    return (
+        "programs cannot be confined on this machine: "
+        + "; ".join(f"no {layer.name}: {layer.detail}" for layer in missing)
+        + ". `codemode doctor` says what would raise it; programs that you trust as much as your own code can run "
+        f"without it by accept_missing={{{names}}} (codemode run --accept-missing)"
+    )
 
 
 def _exec() -> tuple[subprocess.Popen[bytes], socket.socket, int]:

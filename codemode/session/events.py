@@ -169,6 +169,8 @@ class RunEnd(_Data, frozen=True):
     call_id: str
     outcome: str
     """`ok`, or the kind of the error that ended the run (`timeout`, …; `interrupted` from recovery only)."""
+    missing_layers: list[str] | UnsetType = UNSET
+    """Required layers of the process wall that the program ran without, because that was accepted by their names."""
     recovered: bool | UnsetType = UNSET
 
 

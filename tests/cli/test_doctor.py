@@ -24,18 +24,18 @@ REQUIRED = {"no new privileges", "one descriptor", "resource limits", "seccomp"}
 NO_NAMESPACES = """
 import errno, ctypes
 class _Denied:
+    def __init__(self, library):
+        self._library = library
     def __getattr__(self, name):
         if name == "unshare":
             def unshare(flags):
                 ctypes.set_errno(errno.EPERM)
                 return -1
             return unshare
-        return getattr(_libc, name)
-_libc, _CDLL = None, ctypes.CDLL
+        return getattr(self._library, name)
+_CDLL = ctypes.CDLL
 def _load(name, **options):
-    global _libc
-    _libc = _CDLL(name, **options)
-    return _Denied()
+    return _Denied(_CDLL(name, **options))
 ctypes.CDLL = _load
 """
 NO_SECCOMP = """
@@ -43,10 +43,10 @@ import sys
 class _Late:
     def find_spec(self, name, path=None, target=None):
         module = sys.modules.get("codemode.guest.confine.seccomp")
-        if module is not None and hasattr(module, "install"):
-            def install(code):
+        if module is not None and hasattr(module, "Door"):
+            def close(self, pid):
                 raise OSError(38, "Function not implemented")
-            module.install = install
+            module.Door.close = close
         return None
 sys.meta_path.insert(0, _Late())
 """
@@ -117,6 +117,12 @@ def test_without_a_required_layer_the_exit_code_is_1(
     assert code == 1
     assert found["ok"] is False
     assert "seccomp" in found["problem"]
+    layers = {layer["name"]: layer for layer in found["layers"]}
+    assert {name for name, layer in layers.items() if layer["required"]} == REQUIRED
+    assert {name for name, layer in layers.items() if not layer["stands"]} == {"seccomp"}
+    assert layers["seccomp"]["detail"] == "[Errno 38] Function not implemented"
+    assert "CONFIG_SECCOMP_FILTER" in layers["seccomp"]["cure"]
+    assert layers["resource limits"]["detail"] == "memory is bounded"
 
 
 def test_layers_that_came_with_the_failure_are_shown(

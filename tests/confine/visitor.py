@@ -3,7 +3,7 @@
     python -m tests.confine.visitor '{"user": 65534, "denied": {"unshare": 1}}'
 
 It becomes an ordinary user, or lets the kernel deny some system calls (name: errno), then opens a sandbox without the
-language wall, runs a few programs, and prints what it saw as JSON.
+language wall (with `accept_missing`, if given), runs a few programs, and prints what it saw as JSON.
 """
 
 from __future__ import annotations
@@ -28,8 +28,20 @@ NUMBERS = {
         "pivot_root": 155,
         "seccomp": 317,
         "landlock_create_ruleset": 444,
+        "prctl": 157,
+        "prlimit64": 302,
+        "close_range": 436,
     },
-    "aarch64": {"unshare": 97, "mount": 40, "pivot_root": 41, "seccomp": 277, "landlock_create_ruleset": 444},
+    "aarch64": {
+        "unshare": 97,
+        "mount": 40,
+        "pivot_root": 41,
+        "seccomp": 277,
+        "landlock_create_ruleset": 444,
+        "prctl": 167,
+        "prlimit64": 261,
+        "close_range": 436,
+    },
 }
 
 PROGRAMS = {
@@ -71,17 +83,20 @@ def deny(calls: dict[str, int]) -> None:
     seccomp.install(b"".join(struct.pack("<HBBI", *line) for line in lines))
 
 
-async def visit() -> dict[str, object]:
+async def visit(accept_missing: list[str]) -> dict[str, object]:
     seen: dict[str, object] = {}
     try:
-        async with LocalSandbox(Limits(cpu_seconds=0.3, memory_bytes=64 * 2**20)) as sandbox:
+        limits = Limits(cpu_seconds=0.3, wall_seconds=2.0, memory_bytes=64 * 2**20)
+        async with LocalSandbox(limits, accept_missing=accept_missing) as sandbox:
             seen["layers"] = {layer.name: layer.stands for layer in sandbox.layers}
             seen["details"] = {layer.name: layer.detail for layer in sandbox.layers}
             for name, program in PROGRAMS.items():
                 outcome = await sandbox.run(program, (), Recorder())
                 seen[name] = outcome.result if outcome.kind is None else [outcome.kind, outcome.message]
+                seen["missing"] = list(outcome.missing_layers)
     except SandboxUnavailable as error:
         seen["unavailable"] = str(error)
+        seen["layers"] = {layer.name: layer.stands for layer in error.layers}
     seen["left"] = len(descendants())
     return seen
 
@@ -93,4 +108,4 @@ if __name__ == "__main__":
     if "denied" in task:
         deny(task["denied"])
     zygote.BOOTSTRAP = WITHOUT_LANGUAGE_WALL + zygote.BOOTSTRAP
-    print(json.dumps(trio.run(visit)))
+    print(json.dumps(trio.run(visit, task.get("accept_missing", []))))

@@ -112,6 +112,9 @@ def _lower(kind: int, soft: int, hard: int) -> None:
 
 
 def _below_ceiling(kind: int, soft: int, hard: int) -> tuple[int, int]:
-    _, ceiling = resource.getrlimit(kind)
+    try:
+        _, ceiling = resource.getrlimit(kind)
+    except OSError:  # then it cannot be set either, and whoever tries is told
+        ceiling = resource.RLIM_INFINITY
     top = (1 << 63) - 1 if ceiling == resource.RLIM_INFINITY else ceiling
     return min(soft, top), min(hard, top)

@@ -11,7 +11,7 @@ import difflib
 import importlib
 import random
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from codemode.guest.language import classes
@@ -19,7 +19,7 @@ from codemode.guest.language.frozen import protect_class
 from codemode.guest.library import tables
 from codemode.guest.running import cures
 
-__all__ = ["Facade", "add", "exports", "has", "import_module", "load"]
+__all__ = ["Facade", "add", "exports", "exposed", "has", "import_module", "load"]
 
 
 class Facade(NamedTuple):
@@ -99,6 +99,14 @@ def _members(name: str, replaced: Mapping[str, Any]) -> dict[str, Any]:
             members[word] = getattr(module, word)
     members.update(replaced)
     return members
+
+
+def exposed() -> Iterator[type]:
+    """Return the classes of the library that programs can name."""
+    for facade in _facades.values():
+        for item in vars(facade).values():
+            if isinstance(item, type) and not classes.is_facade(item):
+                yield item
 
 
 def exports(name: str) -> Sequence[str] | None:
