@@ -72,8 +72,8 @@ async def test_a_name_that_is_let_through_is_found_by_running(monkeypatch: pytes
     shipped = policy._first_lines
     fault = (
         "sound = standin.prepare\n"
-        "def prepare():\n"
-        "    sound()\n"
+        "def prepare(*arguments):\n"
+        "    sound(*arguments)\n"
         "    from codemode.guest.language import names\n"
         "    names._KINDS.update(gi_frame=names.PLAIN, f_globals=names.PLAIN, __globals__=names.PLAIN)\n"
         "standin.prepare = prepare\n"
