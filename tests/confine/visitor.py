@@ -86,7 +86,7 @@ def deny(calls: dict[str, int]) -> None:
 async def visit(accept_missing: list[str]) -> dict[str, object]:
     seen: dict[str, object] = {}
     try:
-        limits = Limits(cpu_seconds=0.3, wall_seconds=2.0, memory_bytes=64 * 2**20)
+        limits = Limits(cpu_seconds=0.3, wall_seconds=20.0, memory_bytes=64 * 2**20)
         async with LocalSandbox(limits, accept_missing=accept_missing) as sandbox:
             seen["layers"] = {layer.name: layer.stands for layer in sandbox.layers}
             seen["details"] = {layer.name: layer.detail for layer in sandbox.layers}
