@@ -17,7 +17,6 @@ from typing import Any
 import trio
 
 from codemode.agent.history import EVENT_TYPES, History
-from codemode.agent.prompt import system_prompt
 from codemode.agent.provider import Provider, Retry
 from codemode.agent.turn import Turn, TurnResult
 from codemode.conversation import AssistantTurn, Request, UserTurn, build_request, check_pairing, to_message
@@ -238,7 +237,7 @@ class Agent:
             "provider": self.provider.name,
             "model": self.provider.model,
             "maxTokens": self.max_tokens,
-            "system": system_prompt(self.scope.registry, self.system),
+            "system": self.system,
             "tools": self.scope.describe(),
             "options": self.options,
         }

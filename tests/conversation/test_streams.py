@@ -128,7 +128,7 @@ def test_display_is_a_view_of_text_and_thinking_as_they_come():
     assert "".join(piece.text for piece in pieces if piece.kind == "thinking") == "hm"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(answers(), st.integers(1, 9))
 def test_whatever_comes_whole_is_kept_whole(message: Json, size: int):
     stream = play(events(message, size))
@@ -161,7 +161,7 @@ def test_a_stream_that_ends_after_any_event_but_the_last_is_no_turn(count: int):
     assert caught.value.retryable
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(answers(), st.data())
 def test_lost_repeated_and_exchanged_events_give_what_was_sent_or_nothing(message: Json, data: st.DataObject):
     """But for a delta of text or thinking that comes twice or is lost: the format has no numbers to see that by."""
