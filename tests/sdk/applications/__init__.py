@@ -1,0 +1,1 @@
+"""Whole applications on the providers' SDKs, as a user would write them."""
