@@ -7,6 +7,7 @@ asked on the terminal in either case. Ctrl-C stops the turn that is under way; w
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -165,15 +166,18 @@ class _Talk:
 
 async def _lines(terminal: Terminal | None) -> AsyncIterator[str]:
     """What is typed on the terminal, or what comes on standard input if that is something else; line by line."""
-    while True:
-        if terminal is not None and sys.stdin.isatty():
-            line = await terminal.read_line()
-        else:
-            data = await trio.to_thread.run_sync(sys.stdin.buffer.readline, abandon_on_cancel=True)
-            line = data.decode("utf-8", "replace")
-        if not line:
-            return
-        yield line
+    if terminal is not None and sys.stdin.isatty():
+        while line := await terminal.read_line():
+            yield line
+        return
+    rest = b""
+    # Not through `sys.stdin`: a thread that is left waiting in it would hold a lock that the interpreter needs to end.
+    while data := await trio.to_thread.run_sync(os.read, sys.stdin.fileno(), 65536, abandon_on_cancel=True):
+        *lines, rest = (rest + data).split(b"\n")
+        for each in lines:
+            yield each.decode("utf-8", "replace") + "\n"
+    if rest:
+        yield rest.decode("utf-8", "replace")
 
 
 def _say_no(error: BaseException) -> int:

@@ -87,5 +87,8 @@ def request_body(request: Request) -> dict[str, JSON]:
             }
             for each in request.tools
         ]
-    body.update(thaw(request.options))
+    options = thaw(request.options)
+    if "tools" in options:  # tools of the provider's own, beside ours
+        options["tools"] = [*body.get("tools", []), *options["tools"]]
+    body.update(options)
     return body

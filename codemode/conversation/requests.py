@@ -30,7 +30,7 @@ class Request(Struct, frozen=True, kw_only=True):
     tools: tuple[dict[str, JSON], ...] = ()
     """Name, description and parameters (JSON Schema) of each."""
     options: dict[str, JSON] = FrozenDict()
-    """Further fields of the provider's own (thinking, temperature, …), sent as they are."""
+    """Further fields of the provider's own (thinking, temperature, …), sent as they are; its `tools` beside ours."""
 
 
 def build_request(

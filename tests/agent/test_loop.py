@@ -17,7 +17,7 @@ from codemode import Accept, CodeMode, Hooks, Session, as_json, tool
 from codemode.agent import Agent, Retry, Watcher
 from codemode.conversation import to_message
 from codemode.conversation.streams import Piece
-from codemode.errors import IncompleteStateError, PairingError, ProviderError
+from codemode.errors import IncompleteStateError, PairingError, ProviderError, SessionError
 from tests.agent.scripted import (
     Cut,
     NoSandbox,
@@ -348,6 +348,95 @@ async def test_cancelled_while_tools_run_every_call_has_its_result():
         "Error: tool call aborted before it was dispatched",
     ]
     check_requests(model.requests, [answer(use("a"), use("b", "hang", n=1), use("c"))])
+
+
+async def test_cancelled_while_somebody_is_asked_nothing_is_done():
+    asked = trio.Event()
+
+    async def approver(requests: Any) -> str:
+        asked.set()
+        await trio.sleep_forever()
+        return "allow-once"
+
+    call = use("b", "order", item="pear", count=1)
+    model = Scripted([answer(use("a"), call, use("c")), answer(said("Stopped."))])
+    async with engine(approver=approver) as cm:
+        one = agent(cm, model)
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(one.run, "go")
+                await asked.wait()
+                scope.cancel()
+        log = list(cm.session.events())
+        pairs(log)
+        assert [event.data["callId"] for event in log if event.type == "tool/start"] == ["a"]
+        assert (await one.run("and?")).text == "Stopped."
+    told = texts(model.requests[1], 2)
+    assert told[0] == "3"
+    assert told[1:] == ["Error: tool call aborted before it was dispatched"] * 2
+
+
+async def test_a_tool_that_does_not_stop_holds_nobody_and_is_said_to_go_on(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("codemode.direct.GRACE_SECONDS", 0.05)
+    monkeypatch.setattr("codemode.tools.bodies.GRACE_SECONDS", 0.2)
+    began, end = trio.Event(), trio.Event()
+
+    @tool(render=as_json, parallel=True)
+    async def stubborn() -> int:
+        """Goes on whatever happens."""
+        began.set()
+        with trio.CancelScope(shield=True):
+            await end.wait()
+        return 1
+
+    model = Scripted([answer(use("a", "stubborn"), use("b")), answer(said("ok"))])
+    async with CodeMode([stubborn, stock], mode="native", sandbox=NoSandbox()) as cm:
+        one = agent(cm, model)
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(one.run, "go")
+                await began.wait()
+                scope.cancel()
+        log = list(cm.session.events())
+        pairs(log)
+        end.set()
+        assert (await one.run("and?")).text == "ok"
+        pairs(cm.session.events())
+    assert "tool call aborted" in texts(model.requests[1], 2)[0]
+
+
+async def test_a_session_that_cannot_be_written_ends_the_turn_and_nothing_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    called_: list[str] = []
+
+    @tool(render=as_json)
+    def note(text: str) -> int:
+        """Has an effect."""
+        called_.append(text)
+        return len(called_)
+
+    model = Scripted([answer(use("a", "note", text="x")), answer(said("ok"))])
+    async with CodeMode(
+        [note], mode="native", sandbox=NoSandbox(), session=str(tmp_path / "a.session")
+    ) as cm:
+        one = agent(cm, model)
+        commit = Session.commit
+
+        async def full(session: Session) -> None:
+            if model.requests:  # the disk is full once the model has answered
+                await trio.lowlevel.checkpoint()
+                raise SessionError("disk full")
+            await commit(session)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Session, "commit", full)
+            with pytest.raises(SessionError, match="disk full"):
+                await one.run("go")
+        assert called_ == []
+        assert (await one.run("again")).text == "ok"
+        pairs(cm.session.events())
+    assert problems(model.requests[1]["messages"]) == []
 
 
 # ------------------------------------------------------------------------------------------- bounds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -262,6 +263,32 @@ async def test_an_interrupt_at_the_prompt_ends_the_chat_with_its_log_complete(pl
         assert await screen.ended() == 130
     with Session.read(place / "c.db") as reader:
         assert [event.type for event in reader.events()][-2:] == ["step/end", "turn/end"]
+
+
+async def test_a_signal_while_nothing_is_typed_ends_the_chat(place: Path):
+    command = [sys.executable, "-m", "codemode", "chat", "--model", "m1", "--session", "c.db"]
+    async with recorded(plays(answer(said("Hello.")))) as server:
+        process = await trio.lowlevel.open_process(
+            command,
+            cwd=place,
+            env=environment(server),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        await process.stdin.send_all(b"hi\n")
+        shown = b""
+        while b"Hello." not in shown:
+            shown += await process.stdout.receive_some()
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 128 + signal.SIGTERM
+        assert await process.stderr.receive_some() == b""
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            await pipe.aclose()
 
 
 def test_the_help_of_the_command_names_what_it_needs():

@@ -258,6 +258,17 @@ def test_a_turn_without_content_is_passed_over():
     assert len(sent([asked(), TWO, results("toolu_01", "toolu_02"), received()])) == 3
 
 
+def test_tools_of_the_provider_stand_beside_ours():
+    ours = {"name": "stock", "description": "How many.", "parameters": {"type": "object"}}
+    theirs = {"type": "web_search_20250305", "name": "web_search"}
+    body: Any = request_body(request([asked()], tools=[ours], options={"tools": [theirs], "temperature": 0}))
+    assert body["tools"] == [
+        {"name": "stock", "description": "How many.", "input_schema": {"type": "object"}},
+        theirs,
+    ]
+    assert body["temperature"] == 0
+
+
 def test_images_and_documents_are_input_as_they_are_given():
     document = {
         "type": "document",
