@@ -21,6 +21,7 @@ __all__ = ["Reach", "is_public"]
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
+_CONNECT_SECONDS = 5.0  # for an address that has others behind it
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
 _RELAYS = ipaddress.IPv4Network("192.88.99.0/24")
@@ -109,8 +110,9 @@ class _Network(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         addresses: Sequence[str] = await self._reach.addresses(host, port)
         for address in addresses[:-1]:
+            shorter = _CONNECT_SECONDS if timeout is None else min(timeout, _CONNECT_SECONDS)
             try:
-                return await self._trio.connect_tcp(address, port, timeout, local_address, socket_options)
+                return await self._trio.connect_tcp(address, port, shorter, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 continue  # the next one may answer
         return await self._trio.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Annotated, Any, NotRequired, Protocol, TypedDict
@@ -22,6 +23,7 @@ _MAX_QUERY_CHARACTERS = 1000
 # What a provider says is kept short, whatever it sends.
 _MAX_TITLE = 300
 _MAX_SNIPPET = 2000
+_MAX_DATE = 50
 _MAX_CONTENT = 20_000
 
 
@@ -138,7 +140,7 @@ def _merged(queries: Sequence[str], found: Sequence[Found]) -> SearchValue:
     sources: dict[str, Source] = {}
     for rank in zip_longest(*(each.sources for each in found)):  # the best of each query first
         for source in rank:
-            if source is not None and urlsplit(source.url).scheme in ("http", "https"):
+            if source is not None and _is_of_the_web(source.url):
                 sources.setdefault(source.url, source)
     value: SearchValue = {
         "sources": [_as_value(source) for source in list(sources.values())[:MAX_SOURCES]],
@@ -149,6 +151,14 @@ def _merged(queries: Sequence[str], found: Sequence[Found]) -> SearchValue:
     return value
 
 
+def _is_of_the_web(url: str) -> bool:
+    """Whether a URL is one, and can stand in a line of text."""
+    return (
+        re.fullmatch(r"https?://[!-~\u00a1-\U0010ffff]{1,2000}", url, re.IGNORECASE) is not None
+        and url.isprintable()
+    )
+
+
 def _as_value(source: Source) -> SearchSource:
     value: SearchSource = {"url": source.url}
     if source.title:
@@ -156,7 +166,7 @@ def _as_value(source: Source) -> SearchSource:
     if source.snippet:
         value["snippet"] = source.snippet[:_MAX_SNIPPET]
     if source.published_at:
-        value["publishedAt"] = source.published_at[:_MAX_TITLE]
+        value["publishedAt"] = source.published_at[:_MAX_DATE]
     return value
 
 
@@ -173,15 +183,23 @@ def _render(arguments: object, value: SearchValue) -> list[Text]:
 
 
 def _line(source: SearchSource) -> str:
-    label = " ".join(source.get("title", "").split()) or urlsplit(source["url"]).hostname or source["url"]
+    label = " ".join(source.get("title", "").split()) or _host(source["url"])
     label = label.replace("[", "(").replace("]", ")")
+    target = source["url"].replace("(", "%28").replace(")", "%29")
     snippet = " ".join(source.get("snippet", "").split())
-    line = f"- [{label}]({source['url']})"
+    line = f"- [{label}]({target})"
     if snippet:
         line += f" — {snippet}"
     if "publishedAt" in source:
-        line += f" ({source['publishedAt']})"
+        line += f" ({' '.join(source['publishedAt'].split())})"
     return line
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or url
+    except ValueError:
+        return url
 
 
 def _meta(arguments: object, value: SearchValue) -> dict[str, Any]:

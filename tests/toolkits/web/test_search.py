@@ -138,15 +138,35 @@ async def test_without_a_provider_there_is_no_search():
 
 
 async def test_what_a_provider_sends_is_kept_short():
-    provider = Scripted(
-        x=Found(
-            (Source("https://a.test/", "t" * 1000, "s" * 5000), Source("javascript:alert(1)")), "c" * 50_000
-        )
-    )
-    async with engine(provider) as cm:
+    long = Source("https://a.test/", "t" * 1000, "s" * 5000, "d" * 100)
+    async with engine(Scripted(x=Found((long,), "c" * 50_000))) as cm:
         value = await both(cm, "web_search", queries=["x"])
         (source,) = value["sources"]
-        assert (len(source["title"]), len(source["snippet"]), len(value["content"])) == (300, 2000, 20_000)
+        assert [len(source[name]) for name in ("title", "snippet", "publishedAt")] == [300, 2000, 50]
+        assert len(value["content"]) == 20_000
+
+
+async def test_nothing_that_a_provider_sends_breaks_out_of_its_line():
+    wrong = [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "https://a.test/\n- [x](y)",
+        "https://",
+        "https://a b",
+        "http://\x1b[31m",
+    ]
+    found = [Source(url) for url in wrong]
+    found += [
+        Source("https://a.test/(x)", "A](evil) [b\n- [c](d)", "one\n\ntwo", "2024\n- x"),
+        Source("http://[::1"),
+    ]
+    async with engine(Scripted(x=Found(tuple(found)))) as cm:
+        assert len((await both(cm, "web_search", queries=["x"]))["sources"]) == 2
+        assert (await shown(cm, "web_search", queries=["x"])).split("\n\n")[0].splitlines() == [
+            "Sources:",
+            "- [A)(evil) (b - (c)(d)](https://a.test/%28x%29) — one two (2024 - x)",
+            "- [http://(::1](http://[::1)",
+        ]
 
 
 # ----------------------------------------------------------------------------------------- providers
