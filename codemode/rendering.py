@@ -31,7 +31,7 @@ def cut_middle(text: str, max_bytes: int, note: str = "") -> str:
     if len(data) <= max_bytes:
         return data.decode()
     extra = f"; {note}" if note else ""
-    marker = f"\n[… {len(data)} bytes in all, cut here{extra} …]\n"
+    marker = f"\n[… {len(data):,} bytes in all, cut here{extra} …]\n"
     room = max_bytes - len(marker.encode())
     if room <= 0:
         return data[:max_bytes].decode("utf-8", "ignore")

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import UNSET, Raw, UnsetType
 
 from codemode import wire
+from codemode.rendering import cut_middle
 from codemode.sandbox import ending
 from codemode.sandbox.bulk import Decoded
 from codemode.sandbox.ending import Ending
@@ -75,6 +76,7 @@ class Conversation:
             max(limits.result_bytes, limits.log_bytes, limits.error_bytes) + _OVERHEAD_BYTES
         )
         self._open: dict[int, int] = {}  # the calls in flight: id, bytes of their arguments
+        self._cancelled: set[int] = set()
         self._held = 0
         self.heavy: bytes | None = None
         self._pieces: list[str] = []
@@ -201,6 +203,9 @@ class Conversation:
     def _cancel(self, id: int) -> None:
         if not 0 < id <= self.calls:
             raise WireError(f"cancelled call {id}, which was never made")
+        if id in self._cancelled:
+            raise WireError(f"cancelled call {id} twice")
+        self._cancelled.add(id)
         # An answer may have crossed the cancellation on its way; then nothing is left to cancel.
         if self._close_call(id):
             self._handler.cancel(id)
@@ -235,7 +240,7 @@ class Conversation:
         if kind == "memory-limit":  # the guest knows that, but not how much it may have
             self._finish(ending.out_of_memory(self._limits))
             return
-        self._finish(Ending(kind, ending.cut_middle(frame.message, self._limits.error_bytes)))
+        self._finish(Ending(kind, cut_middle(frame.message, self._limits.error_bytes)))
 
     def _finish(self, why: Ending | None) -> None:
         self.over = True

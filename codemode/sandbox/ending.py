@@ -16,7 +16,6 @@ from codemode.sandbox.outcome import RunErrorKind
 __all__ = [
     "Ending",
     "arguments_too_large",
-    "cut_middle",
     "from_status",
     "not_text",
     "out_of_calls",
@@ -26,7 +25,7 @@ __all__ = [
     "result_too_large",
     "size",
     "source_too_long",
-    "too_many_containers",
+    "too_many_parts",
 ]
 
 _NEAR = 0.75
@@ -115,10 +114,11 @@ def result_too_large(length: int, limits: Limits) -> Ending:
     )
 
 
-def too_many_containers(limit: int) -> Ending:
+def too_many_parts(limit: int) -> Ending:
     return Ending(
         "output-limit",
-        f"a value holds more than {limit:,} lists and dicts; pass or return fewer, larger pieces, or a summary",
+        f"a value holds more than {limit:,} parts (each list, dict, key, string and number is one); pass or return a "
+        "part or a summary of it, or join rows into text (csv, json.dumps), which counts as one",
     )
 
 
@@ -192,18 +192,3 @@ def _name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-# ------------------------------------------------------------------------------- cutting
-
-
-def cut_middle(text: str, max_bytes: int) -> str:
-    """Return `text` in at most `max_bytes` of UTF-8, its middle replaced by a note of how much is missing."""
-    data = text.encode("utf-8", "replace")
-    if len(data) <= max_bytes:
-        return text
-    note = f"\n[... cut: {len(data):,} bytes in all ...]\n".encode()
-    room = max(0, max_bytes - len(note))
-    head, tail = data[: room - room // 2], data[len(data) - room // 2 :]
-    whole = head.decode(errors="ignore") + note.decode() + tail.decode(errors="ignore")
-    return whole if room else note[:max_bytes].decode(errors="ignore")

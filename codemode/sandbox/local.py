@@ -253,8 +253,8 @@ class LocalSandbox:
             )
         except wire.WireError as error:
             return ending.protocol(str(error))
-        except bulk.TooManyContainers:
-            return ending.too_many_containers(bulk.MAX_CONTAINERS)
+        except bulk.TooManyParts:
+            return ending.too_many_parts(bulk.MAX_PARTS)
 
     async def _bury(self, guest: Guest, zygote: Zygote) -> None:
         """Kill a guest, wait until it is reaped, give back its descriptors. Cancellation waits for that."""

@@ -25,8 +25,8 @@ from tests.fuzz.campaign import Examine
 __all__ = ["examiner"]
 
 LIMITS = {"max_calls": 6, "max_calls_in_flight": 3, "log_bytes": 120, "result_bytes": 400, "error_bytes": 80}
-HEAVY_BYTES = 200
-MAX_CONTAINERS = 40
+HEAVY_BYTES = 100
+MAX_PARTS = 60
 NAMES = ("echo", "other", "nobody", "", "é", "__class__")
 KINDS = (
     "exception",
@@ -49,7 +49,7 @@ async def examiner() -> AsyncIterator[Examine]:
 
     with (
         mock.patch.object(conversation, "_HEAVY_BYTES", HEAVY_BYTES),
-        mock.patch.object(bulk, "MAX_CONTAINERS", MAX_CONTAINERS),
+        mock.patch.object(bulk, "MAX_PARTS", MAX_PARTS),
     ):
         yield examine
 
@@ -151,6 +151,7 @@ class Model:
     def __init__(self) -> None:
         self.calls = 0
         self.open: set[int] = set()
+        self.cancelled: set[int] = set()
         self.heard: list[tuple[Any, ...]] = []
         self.log = ""
         self.log_room = LIMITS["log_bytes"]
@@ -181,9 +182,11 @@ class Model:
                 self.heard.append(("unknown", told.id))
 
     def cancel(self, told: Told) -> None:
-        if not 0 < told.id <= self.calls:
+        if not 0 < told.id <= self.calls or told.id in self.cancelled:
             self.end = "worker-exit"
-        elif told.id in self.open:
+            return
+        self.cancelled.add(told.id)
+        if told.id in self.open:
             self.open.discard(told.id)
             self.heard.append(("cancel", told.id))
 
@@ -346,14 +349,14 @@ class Host:
             return bulk.decode_frame(body, LIMITS["result_bytes"])
         except wire.WireError as error:
             return ending.protocol(str(error))
-        except bulk.TooManyContainers:
-            return ending.too_many_containers(MAX_CONTAINERS)
+        except bulk.TooManyParts:
+            return ending.too_many_parts(MAX_PARTS)
 
 
-def containers(value: Any) -> int:
-    if isinstance(value, dict | list):
-        return 1 + sum(map(containers, value.values() if isinstance(value, dict) else value))
-    return 0
+def parts(value: Any) -> int:
+    if isinstance(value, dict):
+        return 1 + len(value) + sum(map(parts, value.values()))
+    return 1 + sum(map(parts, value)) if isinstance(value, list) else 1
 
 
 def told(random: Random) -> None:
@@ -362,7 +365,7 @@ def told(random: Random) -> None:
     for _ in range(random.randrange(1, 14)):
         one = frame(random, calls)
         is_heavy = len(one.data) > HEAVY_BYTES
-        if is_heavy and one.length <= LIMITS["result_bytes"] and containers(one.value) > MAX_CONTAINERS:
+        if is_heavy and one.length <= LIMITS["result_bytes"] and parts(one.value) > MAX_PARTS:
             continue  # the model knows nothing of weights; `large` does
         frames.append(one)
         if is_heavy and not one.is_value:
@@ -533,10 +536,10 @@ def large(random: Random) -> None:
         pieces = bulk.decode(Raw(bytes(data)))
     except wire.WireError:
         assert whole is UNSET, "a value was refused"
-    except bulk.TooManyContainers:
-        assert whole is UNSET or containers(whole) > MAX_CONTAINERS
+    except bulk.TooManyParts:
+        assert whole is UNSET or parts(whole) > MAX_PARTS
     else:
         assert whole is not UNSET, "what is no value was taken"
         assert made_up.same(pieces, whole)
         assert made_up.frozen_through(pieces)
-        assert containers(pieces) <= MAX_CONTAINERS
+        assert parts(pieces) <= MAX_PARTS

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from codemode import wire
+from codemode.rendering import cut_middle
 from codemode.sandbox import Limits, bulk
 from codemode.sandbox.conversation import Conversation
-from codemode.sandbox.ending import cut_middle, too_many_containers
+from codemode.sandbox.ending import too_many_parts
 from tests.sandbox.support import Recorder, ignore
 
 
@@ -37,8 +38,8 @@ def feed(conversation: Conversation, data: bytes) -> None:
         if conversation.heavy is not None:
             try:
                 conversation.resume(bulk.decode_frame(conversation.heavy, 10**9))
-            except bulk.TooManyContainers:
-                conversation.resume(too_many_containers(bulk.MAX_CONTAINERS))
+            except bulk.TooManyParts:
+                conversation.resume(too_many_parts(bulk.MAX_PARTS))
 
 
 def raw(value: Any) -> Raw:
@@ -83,7 +84,7 @@ def test_the_first_reason_to_stop_is_the_one_that_counts() -> None:
     feed(conversation, wire.pack(wire.Call(1, "echo", raw({}))))
     feed(conversation, b"\x01\x00\x00\x00x")
     first = conversation.ending
-    conversation.stop(too_many_containers(1))
+    conversation.stop(too_many_parts(1))
     feed(conversation, wire.pack(wire.Log("late")))
     assert conversation.ending is first
     assert first is not None
@@ -94,7 +95,7 @@ def test_the_first_reason_to_stop_is_the_one_that_counts() -> None:
 def test_last_words_are_kept_and_nothing_else_is_done() -> None:
     recorder = Recorder()
     conversation, sent = converse(recorder, log_bytes=8)
-    conversation.stop(too_many_containers(1))
+    conversation.stop(too_many_parts(1))
     words = [
         wire.Log("one\n"),
         wire.Call(1, "echo", raw({})),
@@ -155,7 +156,7 @@ def test_whatever_a_guest_sends_the_host_lives_and_the_end_is_one_it_may_have(
 @given(st.text(max_size=300), st.integers(1, 400))
 def test_a_cut_text_fits_and_a_fitting_one_is_not_cut(text: str, most: int) -> None:
     cut = cut_middle(text, most)
-    assert len(cut.encode("utf-8", "replace")) <= most
+    assert len(cut.encode("utf-8", "backslashreplace")) <= most
     if len(text.encode("utf-8", "replace")) <= most:
         assert cut == text
 
@@ -185,3 +186,15 @@ def test_the_clock_stands_still_as_long_as_anybody_holds_it() -> None:
             assert stopped == [True]
         assert stopped == [True]
     assert stopped == [True, False]
+
+
+def test_a_call_is_cancelled_once() -> None:
+    recorder = Recorder(ignore)
+    conversation, _ = converse(recorder)
+    feed(conversation, wire.pack(wire.Call(1, "echo", raw({}))) + wire.pack(wire.Cancel(1)))
+    assert (recorder.cancelled, conversation.over) == ([1], False)
+    feed(conversation, wire.pack(wire.Cancel(1)))
+    assert conversation.ending is not None
+    assert conversation.ending.kind == "worker-exit"
+    assert "cancelled call 1 twice" in conversation.ending.message
+    assert recorder.cancelled == [1]

@@ -139,7 +139,7 @@ async def test_a_cancelled_call_is_told_once_and_its_answer_dropped(bare: LocalS
 
     recorder.cancel = cancel  # type: ignore[method-assign]
     program = (
-        "call(1, 'echo', {})\ncall(2, 'echo', {})\nframe(wire.Cancel(1))\nframe(wire.Cancel(1))\n"
+        "call(1, 'echo', {})\ncall(2, 'echo', {})\nframe(wire.Cancel(1))\n"
         "done(answer().id)"
     )
     outcome = await bare.run(program, [ECHO], recorder)

@@ -18,6 +18,8 @@ BOMBS = {
     "forged": "send(b'\\xff' * 100_000)",
     "half": "send(b'\\xff\\xff\\x0f\\x00' + b'x' * 900_000)\nimport time\ntime.sleep(60)",
     "result": "done(['x' * 10] * 400_000)",
+    "keys": "done({f'{n:x}': 0 for n in range(1_000_000)})",
+    "numbers": "done([0] * 9_000_000)",
     "parts": "body(b'\\x82\\xa4type\\x04\\xa5value\\xdd\\x00\\xf0\\x00\\x00' + b'\\x90' * 0xf00000)",
     "crash": "os.abort()",
     "memory": "x = []\nwhile True: x.append(bytes(1_000_000))",
