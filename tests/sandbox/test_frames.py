@@ -138,10 +138,7 @@ async def test_a_cancelled_call_is_told_once_and_its_answer_dropped(bare: LocalS
         recorder.calls[1].answer("in time")
 
     recorder.cancel = cancel  # type: ignore[method-assign]
-    program = (
-        "call(1, 'echo', {})\ncall(2, 'echo', {})\nframe(wire.Cancel(1))\n"
-        "done(answer().id)"
-    )
+    program = "call(1, 'echo', {})\ncall(2, 'echo', {})\nframe(wire.Cancel(1))\ndone(answer().id)"
     outcome = await bare.run(program, [ECHO], recorder)
     assert (outcome.result, recorder.cancelled) == (2, [1])
 
