@@ -18,12 +18,13 @@ import trio
 from codemode.agent import Agent, AnthropicMessages, OpenAIResponses, Provider
 from codemode.cli.approve import CommandLineApprover, Terminal, open_terminal
 from codemode.cli.chat_view import ChatView
+from codemode.cli.options import add_tools, count
 from codemode.cli.set_up import Tooling, set_up
 from codemode.cli.terminal import printable, write
 from codemode.engine import CodeMode
 from codemode.errors import ConversationError, SandboxUnavailable, SessionError
 
-__all__ = ["PROVIDERS", "command"]
+__all__ = ["DESCRIPTION", "PROVIDERS", "add_arguments", "command"]
 
 PROVIDERS: dict[str, type[AnthropicMessages] | type[OpenAIResponses]] = {
     "anthropic": AnthropicMessages,
@@ -35,6 +36,49 @@ _HELP = """\
 /quit  end; so does Ctrl-D
 A line that ends with \\ goes on in the next one. Ctrl-C stops what the model is doing.
 """
+
+
+DESCRIPTION = (
+    "Talk with a model that has tools over a workspace, on the terminal or line by line from standard "
+    "input. Keys and addresses come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …_BASE_URL). Exit "
+    "code: 0 at the end of input, 1 it could not go on, 2 wrong usage."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--model", metavar="NAME", required=True, help="the model, by its provider's name")
+    parser.add_argument(
+        "--provider",
+        choices=sorted(PROVIDERS),
+        default="anthropic",
+        help="whose API is spoken (default: %(default)s); each needs the extra of that name",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=["code", "native", "both"],
+        default="code",
+        help="what the model can call: run_code, the tools themselves, or both (default: %(default)s)",
+    )
+    add_tools(parser)
+    parser.add_argument(
+        "--session", metavar="FILE", help="keep the conversation in this SQLite file, and go on with it"
+    )
+    parser.add_argument("--system", metavar="TEXT", default="", help="what the model is told before all else")
+    parser.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=count,
+        default=8192,
+        help="tokens of one answer (default: %(default)d)",
+    )
+    parser.add_argument(
+        "--max-steps",
+        metavar="N",
+        type=count,
+        default=50,
+        help="answers until the model has its last word (default: %(default)d)",
+    )
 
 
 def command(options: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from codemode.errors import CodeModeError
 from codemode.session import Event
 from codemode.toolkits import files
 
-__all__ = ["PROGRAM", "command"]
+__all__ = ["DESCRIPTION", "PROGRAM", "add_arguments", "command"]
 
 PROGRAM = """\
 import asyncio
@@ -45,6 +45,21 @@ return {"files": len(paths), "lines": sum(sizes.values()), "keywords": dict(word
 """
 
 _SHOWN_CALLS = 12
+
+
+DESCRIPTION = (
+    "Run a program over a real source tree and show it, each of its tool calls as they "
+    "happen, and what a model would get back."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "--workspace",
+        metavar="DIR",
+        help="the source tree to look at (default: the source of codemode itself)",
+    )
 
 
 def command(options: argparse.Namespace) -> int:

@@ -16,13 +16,14 @@ from typing import Any
 
 import trio
 
+from codemode.cli.options import add_packages
 from codemode.cli.set_up import given_packages
 from codemode.cli.terminal import paint, printable, write
 from codemode.control import Layer
 from codemode.errors import SandboxUnavailable
 from codemode.sandbox import LocalSandbox, Package
 
-__all__ = ["command"]
+__all__ = ["DESCRIPTION", "add_arguments", "command"]
 
 _NAMESPACES = (
     "let this user make namespaces: not in a container whose profile forbids unshare(2) (Docker: a seccomp profile "
@@ -48,6 +49,18 @@ _CURES = {
 }
 
 _WIDTH = 100
+
+
+DESCRIPTION = (
+    "Show each layer of the process wall as its effect shows it, and what would raise the missing "
+    "ones. Exit code: 0 every required layer stands, 1 one does not."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead")
+    add_packages(parser)
 
 
 def command(options: argparse.Namespace) -> int:

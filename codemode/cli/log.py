@@ -27,20 +27,20 @@ from codemode.session.replay import (
     replay,
 )
 
-__all__ = ["add_parser"]
+__all__ = ["DESCRIPTION", "add_arguments", "command"]
 
 _COLOURS = {"title": "bold", "label": "cyan", "note": "dim"}
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `log`, with its four actions, to the command line."""
-    log = commands.add_parser(
-        "log",
-        help="look into a session file",
-        description="Look into the log that `codemode run --session FILE` keeps. Exit code: 0 it was done, 1 the "
-        "file or the call cannot be used, 2 wrong usage.",
-    )
-    actions = log.add_subparsers(title="actions", required=True, metavar="ACTION")
+DESCRIPTION = (
+    "Look into the log that `codemode run --session FILE` keeps. Exit code: 0 it was done, 1 the file or the call "
+    "cannot be used, 2 wrong usage."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the four actions of the command."""
+    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
     show = _action(actions, "show", _show, "print what was shown: messages, calls, programs, their contents")
     show.add_argument("--call", metavar="ID", help="only this call, direct or made by a program")
     show.add_argument("--json", action="store_true", help="print one JSON object instead")
@@ -55,11 +55,12 @@ def _action(
 ) -> argparse.ArgumentParser:
     parser = actions.add_parser(name, help=says, description=f"{says[0].upper()}{says[1:]}.")
     parser.add_argument("file", metavar="FILE", help="the session file")
-    parser.set_defaults(command=_explained, action=command)
+    parser.set_defaults(action=command)
     return parser
 
 
-def _explained(options: argparse.Namespace) -> int:
+def command(options: argparse.Namespace) -> int:
+    """Run the action that was chosen and return its exit code."""
     try:
         code: int = options.action(options)
     except SessionError as error:

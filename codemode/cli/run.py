@@ -12,14 +12,39 @@ from typing import Any
 import trio
 
 from codemode.cli.approve import CommandLineApprover, Terminal, open_terminal
+from codemode.cli.options import add_limits, add_packages, add_tools
 from codemode.cli.set_up import Tooling, limits_of, set_up
 from codemode.cli.terminal import UsageError, paint, printable, write
 from codemode.engine import CodeMode, RunResult
 from codemode.errors import SandboxUnavailable, SessionError
 from codemode.rendering import json_text
-from codemode.sandbox import Limits
+from codemode.sandbox import REQUIRED_LAYERS, Limits
 
-__all__ = ["command", "read_program"]
+__all__ = ["DESCRIPTION", "add_arguments", "command", "read_program"]
+
+
+DESCRIPTION = (
+    "Run a program with tools over a workspace. Printed text streams as it comes, the result "
+    "follows. Exit code: 0 the run ended well, 1 it did not, 2 wrong usage."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("program", metavar="PROGRAM", help="a file with the program, or - for standard input")
+    add_tools(parser)
+    add_packages(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead, at the end")
+    add_limits(parser)
+    parser.add_argument(
+        "--accept-missing",
+        metavar="LAYER",
+        action="append",
+        default=[],
+        choices=REQUIRED_LAYERS,
+        help="run although this required layer of the wall does not stand here (repeatable; one of: "
+        f"{', '.join(REQUIRED_LAYERS)}); only for programs that you trust as much as your own code",
+    )
 
 
 def command(options: argparse.Namespace) -> int:

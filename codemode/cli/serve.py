@@ -12,47 +12,49 @@ from collections.abc import Callable
 import trio
 
 from codemode.cli.approve import CommandLineApprover
+from codemode.cli.options import add_limits, add_packages, add_tools, count
 from codemode.cli.set_up import Tooling, limits_of, set_up
 from codemode.cli.terminal import UsageError, printable
 from codemode.engine import CodeMode
 from codemode.errors import SandboxUnavailable, SessionError
 
-__all__ = ["add_parser", "command"]
+__all__ = ["DESCRIPTION", "add_arguments", "command"]
 
 _TOKEN_VARIABLE = "CODEMODE_TOKEN"
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
-    """Add `serve` to the command line, with the options that are its own; return it for the others."""
-    command_ = commands.add_parser(
-        "serve",
-        help="let MCP clients run programs",
-        description="Serve run_code to a client of the Model Context Protocol: over standard input and output, or "
-        "with --http to many clients. Exit code: 0 the client has gone, 1 it cannot serve, 2 wrong usage.",
-    )
-    command_.add_argument(
+DESCRIPTION = (
+    "Serve run_code to a client of the Model Context Protocol: over standard input and output, or with --http to many "
+    "clients. Exit code: 0 the client has gone, 1 it cannot serve, 2 wrong usage."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
         "--http",
         metavar="HOST:PORT",
         help="serve streamable HTTP at http://HOST:PORT/mcp instead, for example 127.0.0.1:8000; port 0 is any",
     )
-    command_.add_argument(
+    parser.add_argument(
         "--token",
         metavar="TOKEN",
         help="what HTTP clients have to show (Authorization: Bearer TOKEN); required where others than this machine "
         f"can connect (default: ${_TOKEN_VARIABLE}, which other users of this machine cannot read)",
     )
-    command_.add_argument(
+    parser.add_argument(
         "--direct", action="store_true", help="also let clients call each tool itself, not only run_code"
     )
-    command_.add_argument(
+    parser.add_argument(
         "--max-runs",
         metavar="N",
-        type=_count,
+        type=count,
         default=10,
         help="calls that go on at the same time; others wait (default: %(default)d)",
     )
-    command_.set_defaults(command=command)
-    return command_
+    add_tools(parser)
+    add_packages(parser)
+    add_limits(parser)
 
 
 def command(options: argparse.Namespace) -> int:
@@ -152,9 +154,3 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of calls; write a whole number above 0")
-    return int(text)

@@ -1,7 +1,8 @@
 """The toolkits that `codemode run --toolkit NAME` knows, and how each is set up for a command.
 
 One more toolkit is one more function here and one more line in `TOOLKITS`. What a toolkit needs beside the
-workspace (a key, an address) it takes from the environment, and says so when it is missing.
+workspace (a key, an address) it takes from the environment, and says so when it is missing. A toolkit is loaded
+when it is asked for.
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
 from codemode.cli.approve import Terminal
-from codemode.cli.ask import TerminalAsker
 from codemode.errors import ToolDefinitionError
 from codemode.session import Session
-from codemode.toolkits import Asker, Jobs, PlanMode, plugins, questions, shell, todo
 from codemode.tools.definition import Tool
 from codemode.tools.hooks import Hooks
 from codemode.tools.registry import Registry
+
+if TYPE_CHECKING:
+    from codemode.toolkits import Asker, Jobs
 
 __all__ = ["TOOLKITS", "Kit", "Setting"]
 
@@ -31,16 +33,24 @@ SKILL_FOLDERS = (".agents", ".claude", ".codex")
 """Where agent clients keep skills, in a project and in the home directory: in `skills` beneath these."""
 
 
+def _jobs() -> Jobs:
+    from codemode.toolkits import Jobs
+
+    return Jobs()
+
+
 class Setting(Struct, frozen=True):
     """What a command gives to each toolkit. `jobs` are the background jobs of all of them."""
 
     workspace: Path
     registry: Registry
     terminal: Terminal | None
-    jobs: Jobs = field(default_factory=Jobs)
+    jobs: Jobs = field(default_factory=_jobs)
 
     @property
     def asker(self) -> Asker | None:
+        from codemode.cli.ask import TerminalAsker
+
         return None if self.terminal is None else TerminalAsker(self.terminal)
 
 
@@ -59,11 +69,15 @@ what it needs is not installed."""
 
 @asynccontextmanager
 async def _shell(setting: Setting) -> AsyncIterator[Kit]:
+    from codemode.toolkits import shell
+
     yield Kit(shell(setting.workspace, jobs=setting.jobs))
 
 
 @asynccontextmanager
 async def _plugins(setting: Setting) -> AsyncIterator[Kit]:
+    from codemode.toolkits import plugins
+
     yield Kit(plugins(setting.registry, setting.workspace))
 
 
@@ -89,11 +103,15 @@ async def _terminal(setting: Setting) -> AsyncIterator[Kit]:
 
 @asynccontextmanager
 async def _todo(setting: Setting) -> AsyncIterator[Kit]:
+    from codemode.toolkits import todo
+
     yield Kit(todo())
 
 
 @asynccontextmanager
 async def _questions(setting: Setting) -> AsyncIterator[Kit]:
+    from codemode.toolkits import questions
+
     yield Kit(questions(setting.asker))
 
 
@@ -106,6 +124,8 @@ async def _lsp(setting: Setting) -> AsyncIterator[Kit]:
 
 @asynccontextmanager
 async def _plan(setting: Setting) -> AsyncIterator[Kit]:
+    from codemode.toolkits import PlanMode
+
     mode = PlanMode(setting.asker)
     yield Kit(mode.tools, mode.hooks, mode.enter)
 

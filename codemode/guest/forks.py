@@ -120,11 +120,11 @@ def _boot(left: dict[str, str], channel: socket.socket) -> tuple[tuple[Layer, ..
 
 def _load(channel: socket.socket) -> _Language:
     """Hear what is to be loaded beside the language, and load it all."""
+    language: _Language = importlib.import_module("codemode.guest.program")
     boot = control.from_host(channel.recv(control.MAX_MESSAGE))
     if not isinstance(boot, control.Boot):
         raise RuntimeError("the first message does not say what to load")  # noqa: TRY004  (no matter of types)
     sys.path += [path for path in boot.paths if path not in sys.path]
-    language: _Language = importlib.import_module("codemode.guest.program")
     language.prepare(boot.packages, lambda name: _announce(channel, name))
     return language
 

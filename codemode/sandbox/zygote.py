@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import array
 import contextlib
-import fcntl
-import importlib.util
 import itertools
 import os
 import signal
@@ -19,11 +17,10 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 import trio
 
-from codemode import control
+from codemode import control, launch
 from codemode.control import Layer
 from codemode.errors import SandboxUnavailable
 from codemode.sandbox.guest import Guest, Pair
@@ -37,18 +34,7 @@ BOOT_SECONDS = 30.0
 _END_SECONDS = 5.0
 """How long a zygote may take to end after it was told to; then it is killed."""
 
-BOOTSTRAP = """\
-import sys
-control, host, package, *paths = sys.argv[1:]
-sys.path += paths
-codemode = sys.modules["codemode"] = type(sys)("codemode")
-codemode.__path__ = [package]
-from codemode.guest.zygote import main
-main(int(control), int(host))
-"""
-"""The zygote's first lines: `codemode` without its `__init__`, which would import the whole host."""
-
-_NEEDED = ("msgspec", "RestrictedPython")
+BOOTSTRAP = launch.BOOTSTRAP
 
 
 class Zygote:
@@ -86,9 +72,16 @@ class Zygote:
                 "run codemode in a Linux container or virtual machine"
             )
         order = boot(packages)
-        process, channel, diagnostics = _exec()
-        zygote = cls(process, channel)
-        zygote._send(order)
+        try:
+            started = launch.take(BOOTSTRAP, control.pack(order))
+        except OSError as error:
+            raise SandboxUnavailable(
+                f"the process that confines programs could not be started: {error}"
+            ) from error
+        except ModuleNotFoundError as error:
+            raise SandboxUnavailable(f"{error}; install codemode with its dependencies") from error
+        diagnostics = started.diagnostics
+        zygote = cls(started.process, started.channel)
         try:
             with trio.move_on_after(BOOT_SECONDS):
                 await zygote._be_ready(diagnostics, accept_missing)
@@ -283,64 +276,6 @@ def _unconfined(missing: Sequence[Layer]) -> str:
         + ". `codemode doctor` says what would raise it; programs that you trust as much as your own code can run "
         f"without it by accept_missing={{{names}}} (codemode run --accept-missing)"
     )
-
-
-def _exec() -> tuple[subprocess.Popen[bytes], socket.socket, int]:
-    """Start the outer process. Returns it, the control socket, and the read end of its diagnostics."""
-    try:
-        ours, theirs = map(_above_standard, socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
-        with theirs:
-            diagnostics, said = os.pipe()
-            os.set_blocking(diagnostics, False)
-            try:
-                process = subprocess.Popen(
-                    [
-                        sys.executable,
-                        *("-I", "-S", "-X", "utf8", "-c", BOOTSTRAP),
-                        *(str(theirs.fileno()), str(os.getpid()), str(Path(__file__).parents[1])),
-                        *_directories(),
-                    ],
-                    env={},
-                    cwd="/",
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=said,
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,  # a Ctrl-C at the terminal is the host's to handle
-                )
-            except BaseException:
-                os.close(diagnostics)
-                ours.close()
-                raise
-            finally:
-                os.close(said)
-    except OSError as error:
-        raise SandboxUnavailable(
-            f"the process that confines programs could not be started: {error}"
-        ) from error
-    ours.setblocking(False)
-    return process, ours, diagnostics
-
-
-def _above_standard(end: socket.socket) -> socket.socket:
-    """Move a socket away from descriptors 0 to 2, where it may be if this process has none; the zygote has its own."""
-    if end.fileno() > 2:
-        return end
-    with end:
-        return socket.socket(fileno=fcntl.fcntl(end.fileno(), fcntl.F_DUPFD_CLOEXEC, 3))
-
-
-def _directories() -> list[str]:
-    """Where the zygote finds the packages it needs."""
-    found: dict[str, None] = {}
-    for name in _NEEDED:
-        spec = importlib.util.find_spec(name)
-        if spec is None or not spec.submodule_search_locations:
-            raise SandboxUnavailable(
-                f"the package {name} is not installed; install codemode with its dependencies"
-            )
-        found[str(Path(next(iter(spec.submodule_search_locations))).parent)] = None
-    return list(found)
 
 
 def _status(code: int | None) -> str:

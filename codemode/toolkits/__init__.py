@@ -4,14 +4,19 @@ Toolkits use only what a third party could use: the public names of `codemode`, 
 users need is an extra, and is imported when it is used.
 """
 
-from codemode.toolkits.filesystem import files
-from codemode.toolkits.jobs import Jobs
-from codemode.toolkits.mounting import plugins
-from codemode.toolkits.planning import PlanMode
-from codemode.toolkits.questions import Asker, Option, Question, Reply, questions
-from codemode.toolkits.shell import shell
-from codemode.toolkits.structured import StructuredOutput
-from codemode.toolkits.todo import todo
+from typing import TYPE_CHECKING
+
+from codemode.lazy import public_names
+
+if TYPE_CHECKING:
+    from codemode.toolkits.filesystem import files
+    from codemode.toolkits.jobs import Jobs
+    from codemode.toolkits.mounting import plugins
+    from codemode.toolkits.planning import PlanMode
+    from codemode.toolkits.questions import Asker, Option, Question, Reply, questions
+    from codemode.toolkits.shell import shell
+    from codemode.toolkits.structured import StructuredOutput
+    from codemode.toolkits.todo import todo
 
 __all__ = [
     "Asker",
@@ -27,3 +32,17 @@ __all__ = [
     "shell",
     "todo",
 ]
+
+__getattr__, __dir__ = public_names(
+    __name__,
+    {
+        "filesystem": "files",
+        "jobs": "Jobs",
+        "mounting": "plugins",
+        "planning": "PlanMode",
+        "questions": "Asker Option Question Reply questions",
+        "shell": "shell",
+        "structured": "StructuredOutput",
+        "todo": "todo",
+    },
+)

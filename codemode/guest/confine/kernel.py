@@ -51,9 +51,8 @@ NUMBERS: Final = _NUMBERS.get(MACHINE, {})
 """Empty on a machine that this wall does not know."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_plain = ctypes.CDLL(None, use_errno=True).syscall
-_plain.argtypes = [ctypes.c_long] * 6
-_plain.restype = ctypes.c_long
+_plain = ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_long] * 6, use_errno=True)(("syscall", _libc))
+"""`syscall` once more, for whole numbers alone, which need no looking at."""
 _syscall = _libc.syscall
 _syscall.restype = ctypes.c_long
 _prctl = _libc.prctl
