@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NotRequired, TypedDict
 
-from codemode.content import Text
+from codemode.content import Image, Text
 from codemode.errors import RunError, ToolError
 from codemode.rendering import cut_middle, json_text
+from codemode.run_code.pictures import taken_out
 from codemode.schemas import TypedOutput, TypedParameters
 from codemode.tools.call import Call, Failure, Outcome
 from codemode.tools.definition import Output, Tool
@@ -60,17 +61,15 @@ def run_code_tool(
             raise ToolError("description is empty; say in a few words what the program is for")
         return await run_program(arguments["code"], call)
 
-    async def finalize(call: Call, outcome: Outcome) -> list[Text] | None:
-        parts = [block.text for block in outcome.content if isinstance(block, Text)]
-        if len(parts) < len(outcome.content):
-            return None
-        text = "\n".join(parts)
+    async def finalize(call: Call, outcome: Outcome) -> list[Text | Image] | None:
+        text = "\n".join(block.text for block in outcome.content if isinstance(block, Text))
         if isinstance(outcome, Failure) and isinstance(outcome.exception, RunError):
             text = _failure_text(outcome.exception)
         below = note(call.id)
         text = f"{text}\n\n{below}" if below else text
         shown = None if spill is None else await spill.shorten(call, text, MAX_SHOWN_BYTES)
-        return [Text(cut_middle(text, MAX_SHOWN_BYTES, _MORE) if shown is None else shown)]
+        shown = cut_middle(text, MAX_SHOWN_BYTES, _MORE) if shown is None else shown
+        return [Text(shown), *(block for block in outcome.content if isinstance(block, Image))]
 
     return Tool(
         RUN_CODE,
@@ -85,13 +84,14 @@ def run_code_tool(
     )
 
 
-def _render(arguments: object, value: RunValue) -> list[Text]:
+def _render(arguments: object, value: RunValue) -> list[Text | Image]:
     parts = ["\n".join(value["logs"])] if value["logs"] else []
+    pictures: list[Image] = []
     if "result" in value:
-        result = value["result"]
+        result, pictures = taken_out(value["result"])
         parts.append(result if isinstance(result, str) else json_text(result))
     text = "\n".join(part for part in parts if part)
-    return [Text(text or "(the program ended without output)")]
+    return [Text(text or "(the program ended without output)"), *pictures]
 
 
 def _failure_text(error: RunError) -> str:

@@ -114,15 +114,41 @@ async def test_a_direct_call_shows_images_and_a_program_gets_their_data(tmp_path
         assert data == "aGk="
 
 
-async def test_fifty_images_of_which_one_is_returned_show_one(tmp_path):
+@pytest.mark.parametrize(
+    ("returned", "content"),
+    [
+        ("len(images)", (Text("50"),)),
+        (
+            "images[7]['content'][0]",
+            (Text("[picture 1, image/png, shown below]"), Image("aGk=", "image/png")),
+        ),
+        (
+            "images[7]",
+            (
+                Text('{\n  "content": [\n    "[picture 1, image/png, shown below]"\n  ]\n}'),
+                Image("aGk=", "image/png"),
+            ),
+        ),
+    ],
+)
+async def test_of_fifty_images_only_what_the_program_returns_is_shown(tmp_path, returned, content):
     image = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
     async with odd(tmp_path) as (engine, _):
         program = f"""
 images = [tools.odd_answer(result={{"content": [{image!r}]}}) for _ in range(50)]
-return len(images)
+return {returned}
 """
         outcome = await engine.call("run_code", {"code": program, "description": "look"})
-        assert outcome.content == (Text("50"),)
+        assert outcome.content == content
+
+
+async def test_more_pictures_than_a_model_takes_in_are_named(tmp_path):
+    image = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+    async with odd(tmp_path) as (engine, _):
+        outcome = await engine.call("run_code", {"code": f"return [{image!r}] * 25", "description": "look"})
+        assert len([block for block in outcome.content if isinstance(block, Image)]) == 20
+        assert "[picture 21, image/png, not shown: more than 20 pictures]" in outcome.content[0].text
+        assert outcome.value["result"] == [image] * 25
 
 
 @pytest.mark.parametrize(
