@@ -126,20 +126,24 @@ class Jobs:
         nursery.cancel_scope.shield = True
         await self._manager.__aexit__(None, None, None)
         self._jobs.clear()
-        directory, self._directory = self._directory, None
         self.spills = Spills(self._spill_directory)
-        if directory is not None:
-            with trio.move_on_after(_CLEANING_SECONDS, shield=True):
+        with trio.move_on_after(_CLEANING_SECONDS, shield=True):
+            async with self._making:  # a call may be about to make it
+                directory, self._directory = self._directory, None
+            if directory is not None:
                 await trio.to_thread.run_sync(_remove, directory, abandon_on_cancel=True)
 
     def background(self, body: Callable[..., Awaitable[None]], *arguments: object) -> None:
         """Start a task that ends with the owner. It must not raise. Raises `ToolError` when there is no owner."""
+        self._required_nursery().start_soon(body, *arguments)
+
+    def _required_nursery(self) -> trio.Nursery:
         if self._nursery is None:
             raise ToolError(
                 "these tools have no owner: call them through a CodeMode, or within `async with jobs`",
                 code="NOT_OPEN",
             )
-        self._nursery.start_soon(body, *arguments)
+        return self._nursery
 
     async def scratch(self) -> str:
         """Return the directory for temporary files of commands; it goes with the owner."""
@@ -154,6 +158,7 @@ class Jobs:
 
     async def _made(self) -> str:
         async with self._making:
+            self._required_nursery()
             if self._directory is None:
                 self._directory = await trio.to_thread.run_sync(_make)
             return self._directory

@@ -92,8 +92,8 @@ LINES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.lists(st.tuples(LINES, st.integers(1, 60)), min_size=1, max_size=3), st.integers(1, 9))
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.tuples(LINES, st.integers(1, 60)), min_size=1, max_size=2), st.integers(1, 9))
 def test_a_flood_is_shown_as_if_it_had_been_drawn(parts, pieces):
     data = "".join(
         "".join(f"{line}\r\n" for line in lines) * times + "tail" for lines, times in parts
