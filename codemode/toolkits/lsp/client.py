@@ -87,11 +87,16 @@ class Client:
             known = f"there is one for {', '.join(endings)}" if endings else "there is none at all"
             raise ToolError(f'no language server is for "{path}"; {known}', code="LSP_UNAVAILABLE")
         session = self._sessions.setdefault(language.name, _Session(self, language))
-        document = await trio.to_thread.run_sync(self._read, path, line, character, abandon_on_cancel=True)
+        is_asked = False
         with trio.move_on_after(self._seconds):
             async with session.turn:
+                document = await trio.to_thread.run_sync(
+                    self._read, path, line, character, abandon_on_cancel=True
+                )
+                is_asked = True
                 return await self._ask_twice(session, document, method, capability, extra)
-        session.note_silence()
+        if is_asked:  # and not only waited behind other questions
+            session.note_silence()
         raise ToolError(
             f"{language.name} did not answer within {self._seconds:g} s; it may still be reading the workspace: "
             "ask again later",
@@ -186,9 +191,8 @@ class _Session:
         self._server: Server | None = None
         self._is_new = True
         self._restless_until = 0.0
-        self._open: dict[
-            str, tuple[str, int]
-        ] = {}  # text and version by URI, the one asked about last at the end
+        # Text and version of the documents that are open, by URI; the one asked about last at the end.
+        self._open: dict[str, tuple[str, int]] = {}
         self._files: dict[str, int] = {}
         self._ends: deque[float] = deque(maxlen=MAX_ENDS)
 
@@ -243,18 +247,26 @@ class _Session:
                 )
             self._open = {}
             self._is_new = True
-            self._restless_until = time.monotonic() + _RESTLESS_SECONDS
             self._files = await self._scan()
             self._server = self._client.start(self)
         server = self._server
         await server.started.wait()
         if server.ended is not None:
             raise ServerEnded(server.ended)
+        if self._is_new:
+            self._note_change()
         return server
 
+    def _note_change(self) -> None:
+        self._restless_until = time.monotonic() + _RESTLESS_SECONDS
+
     async def _scan(self) -> dict[str, int]:
+        """Return the files that the server is to know of; in a workspace too large to look through, those known."""
         endings = frozenset(self.language.files)
-        return await trio.to_thread.run_sync(self._client.scan, endings, abandon_on_cancel=True)
+        try:
+            return await trio.to_thread.run_sync(self._client.scan, endings, abandon_on_cancel=True)
+        except ToolError:
+            return self._files
 
     async def _tell_changes(self, server: Server) -> None:
         """Tell the server which files have come, changed and gone."""
@@ -273,7 +285,7 @@ class _Session:
         ]
         self._files = files
         if changes:
-            self._restless_until = time.monotonic() + _RESTLESS_SECONDS
+            self._note_change()
             server.notify("workspace/didChangeWatchedFiles", {"changes": changes})
             # What is open is the client's to keep up to date; closed, the file on disk counts again.
             for change in changes:
@@ -296,6 +308,7 @@ class _Session:
             text, version = known
             if text != document.text:
                 version += 1
+                self._note_change()
                 item = {"uri": document.uri, "version": version}
                 changes = [{"text": document.text}]
                 server.notify("textDocument/didChange", {"textDocument": item, "contentChanges": changes})

@@ -235,6 +235,16 @@ async def test_a_server_that_is_busy_is_asked_again(root, journal):
         )
 
 
+async def test_a_workspace_too_large_to_look_through_can_be_asked_about(root, journal, monkeypatch):
+    monkeypatch.setattr("codemode.toolkits.lsp.client._SCAN_SECONDS", -1.0)
+    fill(root, {"a.x": "one\n"})
+    async with engine(lsp(root, [fake("", journal)])) as cm:
+        await value(cm, "lsp", **ASK)
+        fill(root, {"new.x": "n\n"})
+        await value(cm, "lsp", **ASK)
+    assert notes(journal, "changes") == []
+
+
 @pytest.mark.parametrize("behaviour", ["hangs", "silent"])
 async def test_a_server_that_does_not_answer_is_not_waited_for_and_started_anew(root, journal, behaviour):
     fill(root, {"a.x": "one\n"})
@@ -300,6 +310,15 @@ async def test_the_server_knows_the_files_as_they_are_at_each_question(root, jou
         await value(cm, "lsp", **ASK)
         assert notes(journal, "did")[-1] == "didOpen a.x 1 'changed\\n'"
         assert notes(journal, "changes")[-1] == 'changes [["a.x", 2]]'
+
+
+async def test_a_file_that_is_ignored_is_kept_up_to_date_too(root, journal):
+    fill(root, {".gitignore": "a.x\n", "a.x": "one\n"})
+    async with engine(lsp(root, [fake("", journal)])) as cm:
+        await value(cm, "lsp", **ASK)
+        fill(root, {"a.x": "two\n"})
+        await value(cm, "lsp", **ASK)
+    assert notes(journal, "did") == ["didOpen a.x 1 'one\\n'", "didChange a.x 2 'two\\n'"]
 
 
 async def test_documents_that_were_not_asked_about_for_long_are_closed(root, journal, monkeypatch):
