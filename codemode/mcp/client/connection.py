@@ -20,6 +20,7 @@ from mcp.client.subscriptions import SubscriptionLost, listen
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     PARSE_ERROR,
     CallToolRequest,
@@ -81,6 +82,7 @@ class Connection:
         """What the server says about how its tools are to be used."""
         self._changed = changed
         self._live: tuple[ClientSession, Wire] | None = None
+        self._server: ServerProcess | HttpServer | None = None
         self._connected = trio.lowlevel.ParkingLot()
         self._wanted = trio.Event()
         self._relist = trio.Event()
@@ -123,6 +125,7 @@ class Connection:
         """One connection, from its beginning until either side ends it. Always raises, and says why."""
         why: Exception | None = None
         async with self._open() as server:
+            self._server = server
             read, write = server.streams
             wire = Wire(read, write)
             session = ClientSession(
@@ -314,7 +317,10 @@ class Connection:
             )
         if error.code == PARSE_ERROR:
             return ToolOutputError(f"the server's answer cannot be used: {error.message}")
-        return ToolError(f"MCP server {self.config.name!r} refused {name!r}: {error.message}", code=REFUSED)
+        why = error.message
+        if isinstance(self._server, HttpServer) and error.code == INTERNAL_ERROR:
+            why += self._server.last_words()
+        return ToolError(f"MCP server {self.config.name!r} refused {name!r}: {why}", code=REFUSED)
 
     def _lost(self, why: str) -> ToolError:
         return ToolError(
