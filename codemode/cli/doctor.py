@@ -23,7 +23,7 @@ from codemode.control import Layer
 from codemode.errors import SandboxUnavailable
 from codemode.sandbox import LocalSandbox, Package
 
-__all__ = ["DESCRIPTION", "add_arguments", "command"]
+__all__ = ["DESCRIPTION", "add_arguments", "command", "look"]
 
 _NAMESPACES = (
     "let this user make namespaces: not in a container whose profile forbids unshare(2) (Docker: a seccomp profile "
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(options: argparse.Namespace) -> int:
     """Run the command and return its exit code: 0 if every required layer stands."""
     packages = given_packages(options)
-    layers, problem = trio.run(_look, packages)
+    layers, problem = trio.run(look, packages)
     stands = not problem and all(layer.stands for layer in layers if layer.required)
     if options.json:
         write(json.dumps(_as_object(layers, problem, stands, packages), ensure_ascii=False) + "\n")
@@ -75,7 +75,7 @@ def command(options: argparse.Namespace) -> int:
     return 0 if stands else 1
 
 
-async def _look(packages: Sequence[Package]) -> tuple[tuple[Layer, ...], str]:
+async def look(packages: Sequence[Package]) -> tuple[tuple[Layer, ...], str]:
     """Return the layers, and why no program could be confined, if none could."""
     try:
         async with LocalSandbox(spares=0, packages=packages) as sandbox:

@@ -36,6 +36,10 @@ COMMANDS = {
     "doctor": Command("see which layers of the wall stand on this machine"),
     "serve": Command("let MCP clients run programs"),
     "log": Command("look into a session file"),
+    "check": Command("check programs against the tools, without running them"),
+    "stubs": Command("write stubs of the tools for an editor"),
+    "prompt": Command("print what a model is told of run_code"),
+    "capabilities": Command("print what this engine is, allows and offers"),
 }
 
 

@@ -16,7 +16,7 @@ from codemode.cli.options import add_limits, add_packages, add_tools
 from codemode.cli.set_up import Tooling, limits_of, set_up
 from codemode.cli.terminal import UsageError, paint, printable, write
 from codemode.engine import CodeMode, RunResult
-from codemode.errors import SandboxUnavailable, SessionError
+from codemode.errors import CheckUnavailable, SandboxUnavailable, SessionError
 from codemode.rendering import json_text
 from codemode.sandbox import REQUIRED_LAYERS, Limits
 
@@ -35,6 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tools(parser)
     add_packages(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead, at the end")
+    parser.add_argument(
+        "--check",
+        choices=["off", "warn", "strict"],
+        default="off",
+        help="check the program against the tools first (extra `check`); strict: do not start one that is certain "
+        "to fail (default: %(default)s)",
+    )
     add_limits(parser)
     parser.add_argument(
         "--accept-missing",
@@ -77,6 +84,7 @@ async def _run(source: str, tooling: Tooling, options: argparse.Namespace, termi
                 approver=approver,
                 packages=tooling.packages,
                 accept_missing=options.accept_missing,
+                check=options.check,
             ) as cm:
                 tooling.begin(cm.session)
                 result = await cm.run(source, on_log=None if options.json else printed)
@@ -85,6 +93,8 @@ async def _run(source: str, tooling: Tooling, options: argparse.Namespace, termi
         return_code = _report_unusable("sandbox-unavailable", group, options.json)
     except* SessionError as group:
         return_code = _report_unusable("session", group, options.json)
+    except* CheckUnavailable as group:
+        return_code = _report_unusable("check-unavailable", group, options.json)
     if result is None:
         return ending.code() if ending.is_reached else return_code
     if options.json:
@@ -154,6 +164,8 @@ class _Printed:
 
 def _as_object(result: RunResult) -> dict[str, Any]:
     shown: dict[str, Any] = {"logs": result.logs}
+    if result.warnings:
+        shown["warnings"] = list(result.warnings)
     if result.error is not None:
         shown["error"] = {"kind": result.error.kind, "message": result.error.message}
     elif result.has_result:

@@ -24,7 +24,15 @@ from codemode.toolkits import files
 from codemode.tools.definition import Tool
 from codemode.tools.registry import Registry
 
-__all__ = ["Tooling", "given_packages", "limits_of", "load_tools", "set_up", "workspace_path"]
+__all__ = [
+    "Tooling",
+    "described_tools",
+    "given_packages",
+    "limits_of",
+    "load_tools",
+    "set_up",
+    "workspace_path",
+]
 
 
 class Tooling(Struct, frozen=True):
@@ -68,6 +76,12 @@ async def set_up(options: argparse.Namespace, terminal: Terminal | None) -> Asyn
             yield Tooling(registry, tuple(kits), packages)
     if problem is not None:
         raise problem
+
+
+async def described_tools(options: argparse.Namespace) -> list[Tool]:
+    """Return the tools that options ask for, to speak of them: none of them runs. Raises `UsageError`."""
+    async with set_up(options, None) as tooling:
+        return list(tooling.registry)
 
 
 async def _mcp_registry(options: argparse.Namespace, stack: AsyncExitStack) -> Registry:

@@ -87,7 +87,7 @@ class Checker:
         self._made = 0
 
     async def check(self, source: str, tools: Sequence[Tool], *, seconds: float = _SECONDS) -> list[Finding]:
-        """Return what is wrong with a program, in the order of its lines; nothing for one that cannot be parsed.
+        """Return what is wrong with a program, in the order of its lines.
 
         Raises `CheckUnavailable` when the checker fails or needs more than `seconds`. Cancellation ends its process.
         """
@@ -196,6 +196,8 @@ class _ToolSet:
         return Finding(found.line, found.column, one_line(self._words(found))[:1000], found.certain)
 
     def _words(self, found: _Found) -> str:
+        if found.kind == "unparsable":
+            return f"this is not Python: {found.name}"
         if found.kind == "unknown-tool":
             known = sorted(self._tools)
             there = f"; there are: {', '.join(known[:20])}{', …' if len(known) > 20 else ''}" if known else ""

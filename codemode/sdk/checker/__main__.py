@@ -31,8 +31,14 @@ def main(directory: Path, ty: str, python: str, seconds: int) -> dict[str, Any]:
         source = file.read_bytes().decode("utf-8", "surrogatepass")
         try:
             program = Program(ast.parse(source), source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue  # the engine says better than a checker what is wrong with it
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            # Not certain: the engine reads it again, and says better what is wrong.
+            line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
+            text = getattr(error, "msg", None) or str(error) or "it is nested too deeply"
+            findings[at] = [
+                {"line": line, "column": column, "kind": "unparsable", "certain": False, "name": text}
+            ]
+            continue
         programs["async" if program.is_async else "sync"][at] = program
     names = json.loads((directory / "sync" / "names.json").read_text("utf-8"))
     for style, chosen in programs.items():

@@ -1,0 +1,46 @@
+"""`codemode stubs`: what an editor needs to know of programs, written into a directory."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import trio
+
+from codemode.cli.options import add_tools
+from codemode.cli.set_up import described_tools
+from codemode.cli.terminal import UsageError, write
+from codemode.errors import CheckUnavailable
+from codemode.sdk.stub_files import write_stubs
+
+__all__ = ["DESCRIPTION", "add_arguments", "command"]
+
+DESCRIPTION = (
+    "Write what an editor or a type checker needs to know of programs: the tools with their types, the builtins, and "
+    "the modules that can be imported (extra `check`)."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the directory to write to")
+    parser.add_argument(
+        "--style",
+        choices=["sync", "async"],
+        default="sync",
+        help="async for programs that use await (default: %(default)s)",
+    )
+    add_tools(parser)
+
+
+def command(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code. Raises `UsageError`."""
+    tools = trio.run(described_tools, options)
+    directory = Path(options.output)
+    try:
+        write(write_stubs(directory, tools, options.style) + "\n")
+    except CheckUnavailable as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise UsageError(f"--output {directory}: {error.strerror or error}") from None
+    return 0
