@@ -103,6 +103,8 @@ async def _run(source: str, tooling: Tooling, options: argparse.Namespace, termi
         printed.end_line()
         if result.missing_layers:
             _warn_of(result.missing_layers)
+        for warning in result.warnings:
+            write(f"check: {printable(warning)}\n", sys.stderr)
         if result.error is not None:
             _report_failure(result)
         elif result.has_result:
