@@ -6,6 +6,7 @@ bytes of an answer are read here, by `conversation.anthropic_stream`, so that ev
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -14,6 +15,8 @@ from codemode.agent.provider import Show, missing_extra, read_answer, status_err
 from codemode.conversation import AssistantTurn, Request, anthropic_wire
 from codemode.conversation.anthropic_stream import AnthropicStream
 from codemode.errors import ProviderError, StreamError
+from codemode.sdk.definitions import for_anthropic
+from codemode.values import JSON
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -50,6 +53,10 @@ class AnthropicMessages:
     ) -> None:
         if self._own:
             await self._client.close()
+
+    def define(self, described: Sequence[dict[str, JSON]]) -> list[dict[str, JSON]]:
+        """See `Provider.define`."""
+        return for_anthropic(described)
 
     async def respond(self, request: Request, show: Show) -> AssistantTurn:
         """See `Provider.respond`. The SDK itself tries nothing again: the loop does, and says so in the log."""

@@ -238,7 +238,7 @@ class Agent:
             "model": self.provider.model,
             "maxTokens": self.max_tokens,
             "system": self.system,
-            "tools": self.scope.describe(),
+            "tools": self.provider.define(self.scope.describe()),
             "options": self.options,
         }
         request = request_over(header, self._history)

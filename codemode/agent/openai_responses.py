@@ -6,6 +6,7 @@ of an answer are read here, by `conversation.openai_stream`, so that every field
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -14,6 +15,8 @@ from codemode.agent.provider import Show, missing_extra, read_answer, status_err
 from codemode.conversation import AssistantTurn, Request, openai_wire
 from codemode.conversation.openai_stream import OpenAIStream
 from codemode.errors import ProviderError, StreamError
+from codemode.sdk.definitions import for_openai_responses
+from codemode.values import JSON
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -51,6 +54,10 @@ class OpenAIResponses:
     ) -> None:
         if self._own:
             await self._client.close()
+
+    def define(self, described: Sequence[dict[str, JSON]]) -> list[dict[str, JSON]]:
+        """See `Provider.define`."""
+        return for_openai_responses(described)
 
     async def respond(self, request: Request, show: Show) -> AssistantTurn:
         """See `Provider.respond`. The SDK itself tries nothing again: the loop does, and says so in the log."""

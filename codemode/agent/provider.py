@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol, TypeAlias
 
 import trio
@@ -18,6 +18,7 @@ from codemode.conversation import AssistantTurn, Request
 from codemode.conversation.sse import EventLines
 from codemode.conversation.streams import Piece, Stream, parse_event
 from codemode.errors import ProviderError, StreamError
+from codemode.values import JSON
 
 __all__ = ["Provider", "Retry", "Show", "missing_extra", "read_answer", "status_error"]
 
@@ -36,6 +37,10 @@ class Provider(Protocol):
 
     @property
     def model(self) -> str: ...
+
+    def define(self, described: Sequence[dict[str, JSON]]) -> list[dict[str, JSON]]:
+        """Return tools (`Scope.describe()`) as its API wants them defined; see `codemode.sdk.definitions`."""
+        ...
 
     async def respond(self, request: Request, show: Show) -> AssistantTurn:
         """Ask once, and return the complete answer.

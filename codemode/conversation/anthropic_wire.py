@@ -79,14 +79,7 @@ def request_body(request: Request) -> dict[str, JSON]:
     if request.system:
         body["system"] = request.system
     if request.tools:
-        body["tools"] = [
-            {
-                "name": each["name"],
-                "description": each["description"],
-                "input_schema": thaw(each["parameters"]),
-            }
-            for each in request.tools
-        ]
+        body["tools"] = [thaw(each) for each in request.tools]
     options = thaw(request.options)
     if "tools" in options:  # tools of the provider's own, beside ours
         options["tools"] = [*body.get("tools", []), *options["tools"]]

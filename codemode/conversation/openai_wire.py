@@ -72,16 +72,7 @@ def request_body(request: Request) -> dict[str, JSON]:
     if request.system:
         body["instructions"] = request.system
     if request.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "name": each["name"],
-                "description": each["description"],
-                "parameters": thaw(each["parameters"]),
-                "strict": False,
-            }
-            for each in request.tools
-        ]
+        body["tools"] = [thaw(each) for each in request.tools]
     options = thaw(request.options)
     if "tools" in options:  # tools of the provider's own, beside ours
         options["tools"] = [*body.get("tools", []), *options["tools"]]

@@ -28,7 +28,7 @@ class Request(Struct, frozen=True, kw_only=True):
     max_tokens: int
     system: str = ""
     tools: tuple[dict[str, JSON], ...] = ()
-    """Name, description and parameters (JSON Schema) of each."""
+    """As the provider's API wants them defined."""
     options: dict[str, JSON] = FrozenDict()
     """Further fields of the provider's own (thinking, temperature, …), sent as they are; its `tools` beside ours."""
 

@@ -16,6 +16,7 @@ from codemode.conversation import AssistantTurn, Request
 from codemode.conversation.anthropic_stream import AnthropicStream
 from codemode.conversation.anthropic_wire import NAME, request_body
 from codemode.errors import ProviderError, StreamError
+from codemode.sdk.definitions import for_anthropic
 from codemode.session import Event
 from tests.conversation.checker import problems
 from tests.conversation.scripts import Json, events
@@ -55,6 +56,9 @@ class Scripted:
     def __init__(self, script: Iterable[Json | Cut | Exception]) -> None:
         self.script = list(script)
         self.requests: list[Any] = []
+
+    def define(self, described: Any) -> list[Json]:
+        return for_anthropic(described)
 
     async def respond(self, request: Request, show: Any) -> AssistantTurn:
         self.requests.append(json.loads(json.dumps(request_body(request))))

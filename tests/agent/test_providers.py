@@ -68,7 +68,8 @@ async def test_an_answer_arrives_whole_and_is_shown_as_it_comes():
     tool = {"name": "stock", "description": "How many.", "parameters": {"type": "object", "properties": {}}}
     async with recorded(plays(WHOLE)) as server, anthropic(server) as provider:
         turn = await provider.respond(
-            request(provider, system="Be brief.", tools=[tool], options={"temperature": 0}), shown.append
+            request(provider, system="Be brief.", tools=provider.define([tool]), options={"temperature": 0}),
+            shown.append,
         )
     assert content(turn) == json.dumps(WHOLE["content"])
     assert "".join(piece.text for piece in shown if piece.kind == "text") == "Zählen…"

@@ -259,13 +259,10 @@ def test_a_turn_without_content_is_passed_over():
 
 
 def test_tools_of_the_provider_stand_beside_ours():
-    ours = {"name": "stock", "description": "How many.", "parameters": {"type": "object"}}
+    ours = {"name": "stock", "description": "How many.", "input_schema": {"type": "object"}}
     theirs = {"type": "web_search_20250305", "name": "web_search"}
     body: Any = request_body(request([asked()], tools=[ours], options={"tools": [theirs], "temperature": 0}))
-    assert body["tools"] == [
-        {"name": "stock", "description": "How many.", "input_schema": {"type": "object"}},
-        theirs,
-    ]
+    assert body["tools"] == [ours, theirs]
     assert body["temperature"] == 0
 
 
