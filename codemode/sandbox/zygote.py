@@ -178,12 +178,14 @@ class Zygote:
     async def attend(self) -> None:
         """Listen to the zygote until it is gone; then let go of every guest of it.
 
-        Cancellation stops the listening and nothing else.
+        Not to be cancelled: a run that is cancelled together with this still waits for its guest to be reaped, and
+        it is here that word of it comes. `end` ends it.
         """
-        with contextlib.suppress(trio.ClosedResourceError):
-            while self._listen():
-                await trio.lowlevel.wait_readable(self._channel)
-        await self._lose()
+        with trio.CancelScope(shield=True):
+            with contextlib.suppress(trio.ClosedResourceError):
+                while self._listen():
+                    await trio.lowlevel.wait_readable(self._channel)
+            await self._lose()
 
     def _listen(self) -> bool:
         """Take in every message that is there. Returns whether the zygote lives."""
