@@ -89,6 +89,14 @@ def test_a_kernel_without_landlock_is_said_to_have_none() -> None:
     assert seen["details"]["landlock"] == "Function not implemented"
 
 
+@as_root
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_a_user_without_processes_left_is_told_so(processes: int) -> None:
+    seen = visit(user=64_321, processes=processes)  # a user that has no others
+    assert "Resource temporarily unavailable" in seen["unavailable"]
+    assert seen["left"] == 0
+
+
 REQUIRED = {"no new privileges", "one descriptor", "resource limits", "seccomp"}
 
 

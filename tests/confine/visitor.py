@@ -1,6 +1,6 @@
 """A host on another kind of machine: run as a process of its own by `test_other_machines.py`.
 
-    python -m tests.confine.visitor '{"user": 65534, "denied": {"unshare": 1}}'
+    python -m tests.confine.visitor '{"user": 65534, "processes": 9, "denied": {"unshare": 1}}'
 
 It becomes an ordinary user, or lets the kernel deny some system calls (name: errno), then opens a sandbox without the
 language wall (with `accept_missing`, if given), runs a few programs, and prints what it saw as JSON.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import struct
 import sys
 from pathlib import Path
@@ -105,6 +106,8 @@ if __name__ == "__main__":
     task = json.loads(sys.argv[1])
     if "user" in task:
         become(task["user"])
+    if "processes" in task:
+        resource.setrlimit(resource.RLIMIT_NPROC, (task["processes"],) * 2)
     if "denied" in task:
         deny(task["denied"])
     zygote.BOOTSTRAP = WITHOUT_LANGUAGE_WALL + zygote.BOOTSTRAP
