@@ -7,7 +7,8 @@ Whatever happens, each call ends in exactly one outcome and one `tool/result`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import trio
 from msgspec import UNSET, Struct, UnsetType
@@ -20,7 +21,7 @@ from codemode.tools.pipeline import Dispatch, Pipeline
 from codemode.tools.scheduler import Scheduler
 from codemode.values import JSON
 
-__all__ = ["DirectCalls", "ModelCall", "result_data"]
+__all__ = ["DirectCalls", "ModelCall", "OnEnd", "result_data"]
 
 _COMMIT_SECONDS = 10.0  # to make the log of cancelled calls durable
 
@@ -33,6 +34,10 @@ class ModelCall(Struct, frozen=True, kw_only=True):
     arguments: JSON
     turn: int | UnsetType = UNSET
     step: int | UnsetType = UNSET
+
+
+OnEnd: TypeAlias = Callable[[ModelCall, Outcome], None]
+"""Called when a call has ended and its result is in the log; it must return at once, and may append to the session."""
 
 
 def result_data(call_id: str, outcome: Outcome) -> dict[str, JSON]:
@@ -54,10 +59,16 @@ class DirectCalls:
     """The calls of one answer. Their tasks live in `nursery`, so that a tool that does not stop holds nobody."""
 
     def __init__(
-        self, nursery: trio.Nursery, pipeline: Pipeline, session: Session, max_parallel_calls: int
+        self,
+        nursery: trio.Nursery,
+        pipeline: Pipeline,
+        session: Session,
+        max_parallel_calls: int,
+        on_end: OnEnd | None = None,
     ) -> None:
         self.pipeline = pipeline
         self.session = session
+        self.on_end = on_end
         self._stop = trio.CancelScope()
         self._scheduler: Scheduler[_DirectCall] = Scheduler(
             nursery, max_parallel_calls, self._answer, self._stop.cancel
@@ -225,6 +236,8 @@ class _DirectCall:
             data = result_data(self._call.id, self.outcome)
             self._owner.session.append("tool/result", data | self._placed())
             self._owner.pipeline.approvals.forget(self._call.id)
+            if self._owner.on_end is not None:
+                self._owner.on_end(self._call, self.outcome)
 
     def _placed(self) -> dict[str, JSON]:
         return {

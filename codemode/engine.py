@@ -15,7 +15,7 @@ import trio
 from msgspec import UNSET, Struct
 
 from codemode.content import text_of
-from codemode.direct import DirectCalls, ModelCall, result_data
+from codemode.direct import DirectCalls, ModelCall, OnEnd, result_data
 from codemode.errors import RunError, SandboxUnavailable, SessionError
 from codemode.run_code.memory import FinishedCall, Recall
 from codemode.run_code.nested import NestedCalls
@@ -194,21 +194,26 @@ class Scope:
             self._runs.pop(call_id, None)
 
     async def call_all(
-        self, calls: Sequence[ModelCall], *, on_log: Callable[[str, str], None] | None = None
+        self,
+        calls: Sequence[ModelCall],
+        *,
+        on_log: Callable[[str, str], None] | None = None,
+        on_end: OnEnd | None = None,
     ) -> list[Outcome]:
         """Make the calls of one answer of a model and return their outcomes, in that order.
 
         Parallel ones overlap, an exclusive one runs alone, and what waits for approval is asked together; see
-        `direct`. `on_log(call id, text)` receives what programs print, as it comes. When this returns, every
-        event of it is durable. Cancellation reaches all bodies and is passed on; each call has its result in
-        the log all the same. Raises `SessionError` when the log cannot be written, `ValueError` for an id that
-        comes twice.
+        `direct`. `on_log(call id, text)` receives what programs print, as it comes; `on_end(call, outcome)` is
+        called as each call ends, with its result in the log. When this returns, every event of it is durable.
+        Cancellation reaches all bodies and is passed on; each call has its result in the log all the same. Raises
+        `SessionError` when the log cannot be written, `ValueError` for an id that comes twice.
         """
         ids = [call.id for call in calls]
         if len(set(ids)) < len(ids):
             raise ValueError(f"the ids of calls that are made together differ: {', '.join(ids)}")
         opened = self._core.open
-        batch = DirectCalls(opened.nursery, self._pipeline(), opened.session, self._core.max_parallel_calls)
+        cap = self._core.max_parallel_calls
+        batch = DirectCalls(opened.nursery, self._pipeline(), opened.session, cap, on_end)
         if on_log is not None:
             self._runs.update((id, _RunOptions(on_log=functools.partial(on_log, id))) for id in ids)
         try:

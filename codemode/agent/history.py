@@ -1,6 +1,6 @@
 """The conversation that a session holds, derived from its events alone: what requests are built from.
 
-    user/message        what a user said, or a context that came after results
+    user/message        what a user said, or a context that came with the result of a call (`callId`)
     assistant/message   a complete turn of the model, as an envelope
     tool/result         the answer to one of that turn's calls, wherever it stands after it
     request/header      what requests hold beside the conversation
@@ -12,7 +12,7 @@ appends events; reading the same events again gives the same conversation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from codemode.content import Text as TextContent
@@ -56,6 +56,14 @@ class _Answer:
         self.turn = turn
         self.ids = frozenset(call.id for call in turn.calls)
         self.results: dict[str, UserBlock] = {}
+        self.contexts: dict[str, list[UserBlock]] = {}
+
+    def answers(self) -> Iterator[UserBlock]:
+        """What follows it: results in the order of the calls, then the contexts of the calls, in that order too."""
+        ids = [call.id for call in self.turn.calls]
+        yield from (self.results[id] for id in ids if id in self.results)
+        for id in ids:
+            yield from self.contexts.get(id, ())
 
 
 class _Unusable:
@@ -95,7 +103,7 @@ class History:
         elif event.type == "step/start":
             self.last_step = max(self.last_step, data["step"])
         elif event.type == "user/message":
-            self._add(_user_blocks(data["message"], event.seq))
+            self._take_message(data["message"], event.seq)
         elif event.type == "assistant/message":
             found = read(data["message"])
             if isinstance(found, Incomplete):
@@ -128,7 +136,7 @@ class History:
             if isinstance(entry, _Answer):
                 end_user_turn()
                 turns.append(entry.turn)
-                said += [entry.results[call.id] for call in entry.turn.calls if call.id in entry.results]
+                said += entry.answers()
             else:
                 said += entry
         end_user_turn()
@@ -156,6 +164,15 @@ class History:
             if isinstance(entry, _Answer):
                 return entry
         return None
+
+    def _take_message(self, message: JSON, seq: int) -> None:
+        blocks = _user_blocks(message, seq)
+        last = self._last_answer()
+        call_id = message.get("callId") if isinstance(message, dict) else None
+        if last is not None and call_id in last.ids and isinstance(blocks, tuple):
+            last.contexts.setdefault(call_id, []).extend(blocks)
+        else:
+            self._add(blocks)
 
     def _take_result(self, data: Any) -> None:
         last = self._last_answer()

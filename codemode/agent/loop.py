@@ -180,17 +180,16 @@ class Agent:
             await self._steps(turn)
         except ConversationError as error:
             turn.end("error", error)
-        except Exception as error:
-            turn.fail(error)
-            raise
-        except BaseException:
-            turn.end("aborted")
-            raise
-        finally:
-            self._is_busy = False
+        except BaseException as error:
+            turn.fail(error) if isinstance(error, Exception) else turn.end("aborted")
             self._end(turn)
             with trio.move_on_after(_COMMIT_SECONDS, shield=True):
                 await self._session.commit()
+            raise
+        finally:
+            self._is_busy = False
+        self._end(turn)
+        await self._session.commit()
         return turn.result()
 
     async def _steps(self, turn: Turn) -> None:
@@ -275,23 +274,26 @@ class Agent:
             )
             for call in answer.calls
         ]
-        outcomes = await self.scope.call_all(calls, on_log=self.watcher.printed)
-        for call, outcome in zip(answer.calls, outcomes, strict=True):
-            self.watcher.called(call, outcome)
-        contexts: list[JSON] = [
-            {"type": "text", "text": context}
-            for outcome in outcomes
-            for context in outcome.contexts
-            if context
-        ]
-        if contexts:
-            self._say(turn, contexts, source="context")
+        by_id = {call.id: call for call in answer.calls}
+
+        def ended(call: ModelCall, outcome: Outcome) -> None:
+            self._add_contexts(turn, call.id, outcome)
+            self.watcher.called(by_id[call.id], outcome)
+
+        await self.scope.call_all(calls, on_log=self.watcher.printed, on_end=ended)
 
     # ---------------------------------------------------------------------------------- the log
 
-    def _say(self, turn: Turn, blocks: list[JSON], source: str = "user") -> None:
-        message = {"role": "user", "source": source, "content": blocks}
+    def _say(self, turn: Turn, blocks: list[JSON]) -> None:
+        message = {"role": "user", "source": "user", "content": blocks}
         self._session.append("user/message", {"message": message, **turn.placed()})
+
+    def _add_contexts(self, turn: Turn, call_id: str, outcome: Outcome) -> None:
+        """Log what hooks add beside a result, as soon as it is there; it is sent after the results of all calls."""
+        blocks = [{"type": "text", "text": context} for context in outcome.contexts if context]
+        if blocks:
+            message = {"role": "user", "source": "context", "callId": call_id, "content": blocks}
+            self._session.append("user/message", {"message": message, **turn.placed()})
 
     def _close_calls(self, placed: dict[str, JSON], code: str, words: str) -> None:
         """Give every call of the last answer that has no result an honest one. Nothing is run for it."""

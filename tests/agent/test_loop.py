@@ -165,17 +165,58 @@ async def test_calls_that_wait_for_approval_are_asked_together_and_a_denial_is_a
 
 async def test_contexts_of_outcomes_come_after_all_results_in_the_order_of_the_calls():
     def remark(call: Any, outcome: Any) -> Accept:
-        return Accept(contexts=(f"remark on {call.id}",))
+        return Accept(contexts=(f"remark on {call.id}", ""))
 
-    model = Scripted([answer(use("a"), use("b")), answer(said("ok"))])
-    async with engine(hooks=Hooks(post_execute=(remark,))) as cm:
+    second = trio.Event()
+
+    @tool(render=as_json, parallel=True)
+    async def wait(n: int) -> int:
+        """The first one ends last."""
+        if n == 1:
+            await second.wait()
+        else:
+            second.set()
+        return n
+
+    model = Scripted([answer(use("a", "wait", n=1), use("b", "wait", n=2)), answer(said("ok"))])
+    hooks = Hooks(post_execute=(remark,))
+    async with CodeMode([wait], mode="native", sandbox=NoSandbox(), hooks=hooks) as cm:
         await agent(cm, model).run("go")
         log = list(cm.session.events())
     content = model.requests[1]["messages"][2]["content"]
     assert [block["type"] for block in content] == ["tool_result", "tool_result", "text", "text"]
     assert [block["text"] for block in content[2:]] == ["remark on a", "remark on b"]
-    contexts = [event for event in log if event.type == "user/message"][1]
-    assert contexts.data["message"]["source"] == "context"
+    contexts = [event.data["message"] for event in log if event.type == "user/message"][1:]
+    assert [(each["source"], each["callId"]) for each in contexts] == [("context", "b"), ("context", "a")]
+    check_log(log, model.requests)
+
+
+async def test_a_context_of_a_call_that_had_ended_survives_a_cancellation_of_the_others():
+    began = trio.Event()
+
+    def remark(call: Any, outcome: Any) -> Accept:
+        return Accept(contexts=(f"remark on {call.id}",))
+
+    @tool(render=as_json)
+    async def hang() -> int:
+        """Never ends."""
+        began.set()
+        await trio.sleep_forever()
+        return 1
+
+    model = Scripted([answer(use("a"), use("b", "hang")), answer(said("ok"))])
+    hooks = Hooks(post_execute=(remark,))
+    async with CodeMode([hang, stock], mode="native", sandbox=NoSandbox(), hooks=hooks) as cm:
+        one = agent(cm, model)
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(one.run, "go")
+                await began.wait()
+                scope.cancel()
+        await one.run("and?")
+    content = model.requests[1]["messages"][2]["content"]
+    assert [block["type"] for block in content] == ["tool_result", "tool_result", "text", "text"]
+    assert [block["text"] for block in content[2:]] == ["remark on a", "and?"]
 
 
 async def test_in_mode_code_the_model_sees_run_code_and_the_signatures_and_its_programs_run():
