@@ -1,73 +1,108 @@
-"""Checks programs in a process of its own: `python -I checker DIR TY PYTHON SECONDS`. Standard library only.
+"""Checks programs in a process of its own: `python -I -S checker DIR TY PYTHON SECONDS`. Standard library only.
 
 DIR holds the programs and the stubs for both styles, in `sync` and `async`. Programs are parsed here, never in the
 host; the type checker `ty` reads them as they stand, so that lines are their own. What comes out is one JSON object:
 the findings, each with the names that the host makes a sentence of, and whether it is certain.
 
-The directory is run as it is, not as a part of its package, so that nothing else is loaded.
+The directory is run as it is, not as a part of its package, so that nothing else is loaded; and the checker is started
+first, with what a look at the text says of each program's style, so that it works while this process gets ready.
 """
 
 from __future__ import annotations
 
-import ast
-import json
-import os
+import posix
 import resource
-import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
-from program import Program  # type: ignore[import-not-found]
+_STYLES = ("sync", "async")
 
 
-def main(directory: Path, ty: str, python: str, seconds: int) -> dict[str, Any]:
-    """Return `{"findings": [of each program]}`, or `{"failed": why}`. The programs are `0.py`, `1.py`, …"""
+def start(directory: str, ty: str, python: str, style: str, files: list[str], out: str) -> int:
+    """Start the checker over some of the programs, its output into a file; return its process number."""
+    command = [
+        ty, "check", "--output-format", "gitlab", "--python-version", python, "--no-progress", "--exit-zero",
+        "--project", directory, "--extra-search-path", f"{directory}/{style}", *files,
+    ]  # fmt: skip
+    environment = {b"PATH": posix.environ.get(b"PATH", b"")}
+    flags = posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC
+    actions = [
+        (posix.POSIX_SPAWN_OPEN, 1, f"{out}.out", flags, 0o600),
+        (posix.POSIX_SPAWN_OPEN, 2, f"{out}.err", flags, 0o600),
+    ]
+    return posix.posix_spawn(ty, command, environment, file_actions=actions)
+
+
+def read(name: str) -> bytes:
+    """Return what is in a file."""
+    fd = posix.open(name, posix.O_RDONLY)
+    pieces = []
+    while piece := posix.read(fd, 1 << 20):
+        pieces.append(piece)
+    posix.close(fd)
+    return b"".join(pieces)
+
+
+def main(directory: str, ty: str, python: str, seconds: int) -> None:
+    """Write the answer: `{"findings": [of each program]}`, or `{"failed": why}`. Programs are `0.py`, `1.py`, …"""
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    files = sorted(directory.glob("*.py"), key=lambda file: int(file.stem))
-    findings: list[list[dict[str, Any]]] = [[] for _ in files]
-    programs: dict[str, dict[int, Program]] = {"sync": {}, "async": {}}
-    for at, file in enumerate(files):
-        source = file.read_bytes().decode("utf-8", "surrogatepass")
+    posix.chdir(directory)
+    texts = [read(f"{at}.py") for at in range(sum(name.endswith(".py") for name in posix.listdir()))]
+    guessed = ["async" if b"await" in text or b"async" in text else "sync" for text in texts]
+
+    def run(styles: list[str], which: list[int], out: str) -> dict[str, int]:
+        started = {}
+        for style in _STYLES:
+            chosen = [f"{at}.py" for at in which if styles[at] == style]
+            if chosen:
+                started[f"{out}-{style}"] = start(directory, ty, python, style, chosen, f"{out}-{style}")
+        return started
+
+    started = run(guessed, list(range(len(texts))), "first")
+
+    import ast
+    import json
+
+    from program import Program  # type: ignore[import-not-found]
+
+    findings: list[list[dict[str, object]]] = [[] for _ in texts]
+    programs = {}
+    for at, text in enumerate(texts):
+        source = text.decode("utf-8", "surrogatepass")
         try:
-            program = Program(ast.parse(source), source)
+            programs[at] = Program(ast.parse(source), source)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             # Not certain: the engine reads it again, and says better what is wrong.
             line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
-            text = getattr(error, "msg", None) or str(error) or "it is nested too deeply"
-            findings[at] = [
-                {"line": line, "column": column, "kind": "unparsable", "certain": False, "name": text}
-            ]
-            continue
-        programs["async" if program.is_async else "sync"][at] = program
-    names = json.loads((directory / "sync" / "names.json").read_text("utf-8"))
-    for style, chosen in programs.items():
-        if not chosen:
-            continue
-        command = [
-            ty, "check", "--output-format", "gitlab", "--python-version", python, "--no-progress", "--exit-zero",
-            "--project", str(directory), "--extra-search-path", str(directory / style), *(f"{at}.py" for at in chosen),
-        ]  # fmt: skip
-        environment = {"PATH": os.environ.get("PATH", "")}
-        done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, check=False)
-        if done.returncode != 0:
-            return {
-                "failed": done.stderr.decode("utf-8", "replace")[-2000:] or f"exit code {done.returncode}"
-            }
-        for each in json.loads(done.stdout):
+            words = getattr(error, "msg", None) or str(error) or "it is nested too deeply"
+            place = {"line": line, "column": column}
+            findings[at] = [{**place, "kind": "unparsable", "certain": False, "name": words}]
+    styles = ["async" if at in programs and programs[at].is_async else "sync" for at in range(len(texts))]
+    wrong = [at for at in programs if styles[at] != guessed[at]]
+    started |= run(styles, wrong, "second")
+    names = json.loads(read("sync/names.json"))
+    for out, pid in started.items():
+        _, status = posix.waitpid(pid, 0)
+        if status != 0:
+            words = read(f"{out}.err").decode("utf-8", "replace")[-2000:]
+            sys.stdout.write(
+                json.dumps({"failed": words or f"exit code {posix.waitstatus_to_exitcode(status)}"})
+            )
+            return
+        for each in json.loads(read(f"{out}.out")):
             at, begin = (
                 int(each["location"]["path"].removesuffix(".py")),
                 each["location"]["positions"]["begin"],
             )
-            found = chosen[at].read(each["check_name"], each["description"], begin["line"], begin["column"])
+            if at not in programs or (out.startswith("first") and at in wrong):
+                continue
+            found = programs[at].read(each["check_name"], each["description"], begin["line"], begin["column"])
             if found is not None:
                 findings[at].append(found)
-        for at, program in chosen.items():
-            findings[at].extend(program.unknown_items(names))
-            findings[at].sort(key=lambda each: (each["line"], each["column"]))
-    return {"findings": findings}
+    for at, program in programs.items():
+        findings[at].extend(program.unknown_items(names))
+        findings[at].sort(key=lambda each: (each["line"], each["column"]))
+    sys.stdout.write(json.dumps({"findings": findings}))
 
 
 if __name__ == "__main__":
-    answer = main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))
-    sys.stdout.write(json.dumps(answer))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))

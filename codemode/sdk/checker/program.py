@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from typing import Any
 
 from type_text import PREFIX, excludes, kind, members  # type: ignore[import-not-found]
+
+TYPE_CHECKING = False  # without `typing`, which takes a while to load
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 __all__ = ["Program"]
 
