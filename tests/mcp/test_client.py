@@ -442,7 +442,8 @@ async def test_an_own_tool_goes_over_a_servers_and_a_second_one_is_refused(tmp_p
             assert await run(engine, "return tools.odd_echo(1)") == 1
 
 
-async def test_leaving_ends_the_server_also_one_that_will_not(tmp_path):
+async def test_leaving_ends_the_server_also_one_that_will_not(tmp_path, monkeypatch):
+    monkeypatch.setattr("codemode.mcp.client.process._STOP_SECONDS", 0.3)
     for behaviour in ("", "stubborn"):
         async with odd(tmp_path, behaviour) as (engine, _):
             pid = int((await engine.call("odd_pid", {})).value["content"][0]["text"])

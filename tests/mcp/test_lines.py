@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codemode.mcp.lines import LineSplitter, Overlong, request_id
@@ -34,6 +34,7 @@ def test_a_line_beyond_the_bound_is_only_seen_at_its_ends(length, size):
     assert found[1] == b"next"
 
 
+@settings(max_examples=40)
 @given(
     st.integers(0, 10**15 - 1),
     st.recursive(

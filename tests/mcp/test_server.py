@@ -168,7 +168,7 @@ async def test_a_newer_client_that_asked_for_no_logs_gets_none():
         assert logs == []
 
 
-async def test_a_program_that_prints_a_million_lines_sends_few_messages_and_loses_none():
+async def test_a_program_that_prints_many_lines_sends_few_messages_and_loses_none():
     logs = []
 
     async def on_log(params):
@@ -176,10 +176,10 @@ async def test_a_program_that_prints_a_million_lines_sends_few_messages_and_lose
 
     options = {"logging_callback": on_log, "log_level": "info"}
     async with program_server(Bench()) as (server, _), client_of(server, **options) as client:
-        await client.call_tool("run_code", program("for n in range(100_000): print(n)"))
-        await until(lambda: logs and logs[-1].endswith("99999"))
-        assert "\n".join(logs).split("\n") == [str(n) for n in range(100_000)]
-        assert len(logs) < 2_000
+        await client.call_tool("run_code", program("for n in range(30_000): print(n)"))
+        await until(lambda: logs and logs[-1].endswith("29999"))
+        assert "\n".join(logs).split("\n") == [str(n) for n in range(30_000)]
+        assert len(logs) < 1_000
 
 
 @BOTH
