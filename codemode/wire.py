@@ -103,11 +103,12 @@ class Value(Struct, frozen=True, array_like=True, tag=2):
 
 
 class Fault(Struct, frozen=True, array_like=True, tag=3):
-    """The answer to call `id`: it failed."""
+    """The answer to call `id`: it failed. `raised` is the class of what the tool raised, if it is one of its own."""
 
     id: int
     message: str
     code: str | None
+    raised: str | None = None
 
 
 FromHost: TypeAlias = Program | Value | Fault

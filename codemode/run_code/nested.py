@@ -17,7 +17,7 @@ import trio
 from msgspec import UNSET
 
 from codemode.content import Content, content_to_json
-from codemode.errors import SessionError
+from codemode.errors import CodeModeError, SessionError
 from codemode.run_code.memory import FinishedCall, Recall
 from codemode.sandbox import CallRequest
 from codemode.session import Session
@@ -275,7 +275,9 @@ class _NestedCall:
         if isinstance(outcome, Success):
             self._request.answer(outcome.value)
         else:
-            self._request.fail(outcome.error.message, outcome.error.code)
+            # Of a tool's own exception the program learns the class; how this package says no is in the code.
+            own = outcome.exception is not None and not isinstance(outcome.exception, CodeModeError)
+            self._request.fail(outcome.error.message, outcome.error.code, outcome.error.type if own else None)
         self._owner.forget(self._request.id)
 
     async def _stored_content(self) -> Content | None:

@@ -301,9 +301,12 @@ class _Call:
     def hold(self) -> contextlib.AbstractContextManager[None]:
         return self._conversation.hold()
 
-    def fail(self, message: str, code: str | None = None) -> None:
+    def fail(self, message: str, code: str | None = None, type: str | None = None) -> None:
         """Raise at the program's call. Text that is no Unicode is sent with its bad characters replaced."""
-        self._conversation.reply(self.id, lambda: wire.Fault(self.id, _text(message), code and _text(code)))
+        self._conversation.reply(
+            self.id,
+            lambda: wire.Fault(self.id, _text(message), code and _text(code), type and _text(type)),
+        )
 
 
 def _text(text: str) -> str:

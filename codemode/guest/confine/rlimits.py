@@ -25,8 +25,9 @@ WARM_UP_SECONDS = 0.05
 _SPARE_BYTES = 2 * 1024 * 1024
 """What the zygote may grow after it was measured, and a guest for its warm-up."""
 
-_STACK_BYTES = 8 * 1024 * 1024
-"""A larger stack would only give runaway recursion in C more to use up before it ends."""
+_STACK_BYTES = 64 * 1024 * 1024
+"""Room for a recursion through C code as deep as a program may ask for (3 KiB each, the worst of them, a sort by a
+key that sorts); its pages count as address space, so the memory limit holds for them as well."""
 
 _NICENESS = 5
 """A guest gives way to its host where processors are scarce, so that a hundred that spin do not hold the host up."""

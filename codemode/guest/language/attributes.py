@@ -26,6 +26,8 @@ class Attributes(Walk):
         if node.ctx.__class__ is ast.Load:
             if name[:2] == "__" and is_dunder(name):
                 return self._dunder_read(node)
+            if name == "super":
+                return ast.copy_location(ast.Name(names.SUPER_HOOK, ast.Load()), node)
         else:
             self.check_name(node, name)
         return node
@@ -72,9 +74,12 @@ class Attributes(Walk):
         stored = node.ctx.__class__ is not ast.Load
         if kind == PLAIN:
             value = node.value
-            made = self.visit(value)
-            if made is not value:
-                node.value = made
+            if is_bare_super(value):
+                self._by_super(node)
+            else:
+                made = self.visit(value)
+                if made is not value:
+                    node.value = made
             if stored:
                 if name[0] == "_" and is_dunder(name) and name not in names.STORABLE:
                     self.error(node, f"`.{name}` cannot be set on an object; define it in the class body")
@@ -98,11 +103,22 @@ class Attributes(Walk):
             return node
         return self._guarded(node, stored)
 
+    def _by_super(self, node: ast.Attribute) -> None:
+        """Note an attribute of `super()` that may change a list or dict; it is decided at the function's end."""
+        if node.attr in names.CHANGERS:
+            scope = self._scope
+            while scope.kind == "comprehension" and scope.parent is not None:
+                scope = scope.parent
+            scope.changes.append(node)
+
     def _guarded(self, node: ast.Attribute, stored: bool) -> Any:
         name = node.attr
         bare_super = is_bare_super(node.value)
         constant = node.value.value if isinstance(node.value, ast.Constant) else None
-        node.value = self.visit(node.value)
+        if bare_super:
+            self._by_super(node)
+        else:
+            node.value = self.visit(node.value)
         if stored:
             if name in names.METHODS or name in ("__class__", "__dict__"):
                 self.error(
@@ -135,6 +151,8 @@ class Attributes(Walk):
 
     def visit_Call(self, node: ast.Call) -> Any:
         function = node.func
+        if is_bare_super(node):  # handed on; its attributes are read elsewhere
+            return hook(names.SUPER_HOOK, node, node)
         made = self.visit(function)
         if made is not function:
             node.func = made

@@ -116,6 +116,7 @@ def _make_fixed() -> dict[str, Any]:
         names.READ_HOOK: guards.read,
         names.FORMAT_HOOK: guards.read_format,
         names.TYPE_HOOK: class_of,
+        names.SUPER_HOOK: guards.checked_super,
     }
     _dir.__name__ = _dir.__qualname__ = "dir"
     _vars.__name__ = _vars.__qualname__ = "vars"

@@ -109,4 +109,4 @@ def _allowed(name: str, operation: int, checked: bool, in_method: bool, receiver
         if name in names.FORMATTERS:
             return type(receiver) is str and template_is_plain(receiver)
         return in_method and name in names.SUPER_PLAIN
-    return kind == DENIED and name == MARK and not stores
+    return kind == DENIED and name in (MARK, names.INSTANCE) and not stores

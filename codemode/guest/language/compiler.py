@@ -183,8 +183,8 @@ def _wrap(tree: ast.Module, policy: Policy) -> ast.Module:
     if body and isinstance(body[-1], ast.Expr):
         last = body[-1]
         # A tuple of two: the value of a last expression, which counts unless it is None.
-        value = ast.copy_location(ast.Tuple([last.value, ast.Constant(None)], ast.Load()), last)
-        ast.fix_missing_locations(value)
+        nothing = ast.copy_location(ast.Constant(None), last)
+        value = ast.copy_location(ast.Tuple([last.value, nothing], ast.Load()), last)
         body[-1] = ast.copy_location(ast.Return(value), last)
     if shared and policy.annotates_variables:
         _Plain(shared).visit_block(body)

@@ -8,13 +8,16 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from codemode.guest.language import names
 from codemode.guest.language.dunders import problem_in_class
 from codemode.guest.language.names import is_dunder
-from codemode.guest.language.rewrites import after_docstring, checked_name, mark_check
+from codemode.guest.language.rewrites import after_docstring, checked_name, hook, receiver_check
 from codemode.guest.language.scopes import Scope, parameters, receiver_of
 from codemode.guest.language.walk import Walk
 
 __all__ = ["Definitions"]
+
+_TAKE_A_CLASS = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
 
 
 class Definitions(Walk):
@@ -69,18 +72,37 @@ class Definitions(Walk):
             for use in scope.uses:
                 use.value = checked_name(use.value)
         elif scope.uses:
-            node.body.insert(after_docstring(node.body), mark_check(node, scope.receiver))
+            node.body.insert(after_docstring(node.body), receiver_check(node, scope.receiver, names.MARK))
+        if scope.changes:
+            self._check_changes(node, scope)
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
+    def _check_changes(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
+        """`super()` is to be that of an instance: once for the method if it is an ordinary one, else at each use."""
+        if (
+            scope.receiver
+            and not scope.rebound
+            and not node.decorator_list
+            and node.name not in _TAKE_A_CLASS
+        ):
+            check = receiver_check(node, scope.receiver, names.INSTANCE)
+            node.body.insert(after_docstring(node.body), check)
+        else:
+            for use in scope.changes:
+                use.value = hook(names.SUPER_HOOK, use.value, use.value)
+
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         self._arguments_outside(node.args)
         outer = self._scope
-        self._scope = Scope("function", outer)
+        scope = Scope("function", outer)
+        self._scope = scope
         self._arguments_inside(node.args)
         node.body = self.visit(node.body)
         self._scope = outer
+        for use in scope.changes:
+            use.value = hook(names.SUPER_HOOK, use.value, use.value)
         return node
 
     def _arguments_outside(self, arguments: ast.arguments) -> None:

@@ -20,6 +20,7 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
+from codemode.guest.language.names import CLASS_GUARDED, INSTANCE
 from codemode.values import FrozenDict, FrozenList
 
 __all__ = [
@@ -34,7 +35,6 @@ __all__ = [
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
-_GUARDED_NAMES = "append clear extend insert pop remove reverse sort popitem setdefault update".split()
 _FROZEN = (FrozenDict, FrozenList)
 _FROZEN_SET = frozenset(_FROZEN)
 
@@ -162,10 +162,24 @@ class _ClassMethods:
             raise TypeError(f"cannot set {self._name!r} attribute of immutable type {cls.__name__!r}")
 
 
+class _OfInstances(_ClassMethods):
+    """The attribute that every instance of a program's class has: read from a class, it is not there."""
+
+    __slots__ = ()
+
+    def __get__(self, cls: Any, metaclass: type | None = None) -> Any:
+        if cls is None:
+            return self
+        raise AttributeError(
+            "a method that changes its object through super() was called with a class in place of an instance"
+        )
+
+
 def guard_class_methods() -> None:
     """Put the descriptors into `type`. Doing it twice changes nothing."""
     attributes = gc.get_referents(type.__dict__)[0]
-    for name in _GUARDED_NAMES:
+    for name in CLASS_GUARDED:
         if name not in attributes:
             attributes[name] = _ClassMethods(name)
+    attributes.setdefault(INSTANCE, _OfInstances(INSTANCE))
     _modified(type)

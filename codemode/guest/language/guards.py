@@ -28,6 +28,7 @@ from codemode.guest.language.rewrites import template_is_plain
 
 __all__ = [
     "check_name",
+    "checked_super",
     "delete",
     "get",
     "has",
@@ -43,6 +44,8 @@ _mro = type.__dict__["__mro__"].__get__
 _dict_of_class = type.__dict__["__dict__"].__get__
 _super_self = super.__dict__["__self__"].__get__
 _super_class = super.__dict__["__thisclass__"].__get__
+
+_CHANGEABLE = frozenset({list, dict})
 
 _PLAIN_DATA = frozenset(
     {
@@ -85,6 +88,20 @@ def read_format(value: Any) -> Any:
     if type(value) is str and "." not in value:
         return value.format
     return _formatter(value, "format")
+
+
+def checked_super(*arguments: Any) -> Any:
+    """`super(A, b)`, or a `super()` that was made already.
+
+    Of a class it hands out the methods of its bases unbound, and those of list and dict would take a tool's value.
+    """
+    made = arguments[0] if len(arguments) == 1 and type(arguments[0]) is super else super(*arguments)
+    bound = _super_self(made)
+    if bound is not None and is_class(bound) and not _CHANGEABLE.isdisjoint(_mro(bound)):
+        raise TypeError(
+            "super() of a class that derives from list or dict works in methods of instances only"
+        )
+    return made
 
 
 def _formatter(value: Any, name: str) -> Any:

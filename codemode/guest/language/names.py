@@ -18,11 +18,14 @@ from typing import Final
 __all__ = [
     "ASSIGNABLE_BY_REFERENCE",
     "ASSIGNABLE_IN_CLASS",
+    "CHANGERS",
+    "CLASS_GUARDED",
     "DEFINABLE",
     "DENIED",
     "FORMATTERS",
     "FORMAT_HOOK",
     "GUARDED",
+    "INSTANCE",
     "MARK",
     "METHODS",
     "OWN",
@@ -31,6 +34,7 @@ __all__ = [
     "READ_HOOK",
     "STORABLE",
     "SUPER_GUARDED",
+    "SUPER_HOOK",
     "SUPER_PLAIN",
     "TYPE_HOOK",
     "attribute_kind",
@@ -52,6 +56,8 @@ OWN_HOOK: Final = "<own>"
 READ_HOOK: Final = "<read>"
 FORMAT_HOOK: Final = "<format>"
 TYPE_HOOK: Final = "<type>"
+SUPER_HOOK: Final = "<super>"
+INSTANCE: Final = "<instance>"  # attribute of every instance of a class that a program made, and of no class
 MARK: Final = "<private attributes>"  # class attribute of every class that a program made
 
 
@@ -182,6 +188,12 @@ def why_denied(name: str) -> str:
         return advice
     return "names of this form lead into the interpreter; use a public attribute or function"
 
+
+CLASS_GUARDED = tuple("append clear extend insert pop remove reverse sort popitem setdefault update".split())
+"""Methods of list and dict that change their object: taken from a class, they refuse a tool's value."""
+
+CHANGERS = frozenset(CLASS_GUARDED) | _words("__setitem__ __delitem__ __iadd__ __imul__ __ior__ __init__")
+"""What changes a list or dict that it is given, if `super()` of a class, and not of an instance, hands it out."""
 
 STORABLE = _words(
     "__name__ __qualname__ __doc__ __module__ __cause__ __context__ __suppress_context__ __traceback__ __notes__ "

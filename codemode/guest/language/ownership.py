@@ -10,9 +10,18 @@ import sys
 from types import MemberDescriptorType
 from typing import Any
 
-from codemode.guest.language.names import MARK, OWN, PLAIN, attribute_kind
+from codemode.guest.language.names import INSTANCE, MARK, OWN, PLAIN, attribute_kind
 
-__all__ = ["adopt_class", "is_class", "is_own", "is_own_class", "own", "private_text", "type_name"]
+__all__ = [
+    "adopt_class",
+    "is_class",
+    "is_own",
+    "is_own_class",
+    "mark_namespace",
+    "own",
+    "private_text",
+    "type_name",
+]
 
 # The value of the mark. On Python 3.11 reading a data descriptor is what an instance does fastest.
 _TOKEN: object = object.__dict__["__class__"] if sys.version_info < (3, 12) else object()
@@ -35,11 +44,18 @@ def adopt_class(cls: type) -> None:
         kept = tuple(filter(_is_pattern_name, found)) if type(found) is tuple else ()
         type.__setattr__(cls, "__match_args__", kept)
     type.__setattr__(cls, MARK, _TOKEN)
+    type.__setattr__(cls, INSTANCE, _TOKEN)
     _own_classes.add(cls)
 
 
 def _is_pattern_name(name: object) -> bool:
     return type(name) is str and attribute_kind(name) == PLAIN and name[:1] != "_"
+
+
+def mark_namespace(namespace: dict[str, Any]) -> None:
+    """Mark a class that is still being made, whose body or metaclass makes instances of it."""
+    dict.__setitem__(namespace, MARK, _TOKEN)
+    dict.__setitem__(namespace, INSTANCE, _TOKEN)
 
 
 def is_own_class(cls: object) -> bool:

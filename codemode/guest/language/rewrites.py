@@ -12,7 +12,7 @@ from string import Formatter
 from codemode.guest.language import names
 from codemode.guest.language.names import PLAIN, attribute_kind
 
-__all__ = ["after_docstring", "checked_name", "hook", "is_bare_super", "mark_check", "template_is_plain"]
+__all__ = ["after_docstring", "checked_name", "hook", "is_bare_super", "receiver_check", "template_is_plain"]
 
 
 def hook(hook: str, place: ast.expr, value: ast.expr, name: str | None = None) -> ast.Call:
@@ -33,8 +33,8 @@ def checked_name(name: ast.expr) -> ast.expr:
     return ast.copy_location(ast.BoolOp(ast.And(), [mark, again]), name)
 
 
-def mark_check(function: ast.stmt, receiver: str) -> ast.stmt:
-    """`receiver.<mark>`: an AttributeError unless the program made the receiver's class."""
+def receiver_check(function: ast.stmt, receiver: str, mark: str) -> ast.stmt:
+    """`receiver.<mark>`: an AttributeError unless the program made the receiver's class, or what else the mark says."""
     place = {
         "lineno": function.lineno,
         "col_offset": function.col_offset,
@@ -42,7 +42,7 @@ def mark_check(function: ast.stmt, receiver: str) -> ast.stmt:
         "end_col_offset": function.col_offset,
     }
     name = ast.Name(receiver, ast.Load(), **place)
-    return ast.Expr(ast.Attribute(name, names.MARK, ast.Load(), **place), **place)
+    return ast.Expr(ast.Attribute(name, mark, ast.Load(), **place), **place)
 
 
 def after_docstring(body: list[ast.stmt]) -> int:

@@ -13,7 +13,7 @@ __all__ = ["Scope", "parameters", "receiver_of"]
 class Scope:
     """A block: `module`, `class`, `function` or `comprehension`."""
 
-    __slots__ = ("kind", "parent", "rebound", "receiver", "uses")
+    __slots__ = ("changes", "kind", "parent", "rebound", "receiver", "uses")
 
     def __init__(self, kind: str, parent: Scope | None) -> None:
         self.kind = kind
@@ -24,6 +24,8 @@ class Scope:
         """Whether that name is bound again, in the method or in a block inside it."""
         self.uses: list[ast.Attribute] = []
         """Private attributes of the receiver."""
+        self.changes: list[ast.Attribute] = []
+        """Attributes of `super()` that may change a list or dict."""
 
     def method_of(self, name: str) -> Scope | None:
         """Return the method around here of which `name` is the receiver, if there is one."""

@@ -124,7 +124,8 @@ class Walk(RestrictingNodeTransformer):
         # The order is that of frequency: most nodes of a program are names and constants.
         kind = node.__class__
         if kind is ast.Name:
-            if node.ctx.__class__ is ast.Load and node.id[:2] != "__":  # type: ignore[attr-defined]
+            # `super` and names of the form `__x__` are read in other ways.
+            if node.ctx.__class__ is ast.Load and node.id[:2] not in ("__", "su"):  # type: ignore[attr-defined]
                 return node
             return self.visit_Name(node)  # type: ignore[arg-type]
         if kind is ast.Constant:

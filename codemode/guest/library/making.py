@@ -164,6 +164,18 @@ def _hand_on_public(self: Any, attr: str) -> Any:
 typing._BaseGenericAlias.__getattr__ = _hand_on_public  # type: ignore[attr-defined]
 
 
+_prepare_enum = enum.EnumMeta.__prepare__
+
+
+def _prepare_marked(metacls: Any, /, cls: str, bases: Any, **options: Any) -> Any:
+    """The namespace of an enum's body. Its members are made, and initialised, before the class is there."""
+    namespace: Any = _prepare_enum(cls, bases, **options)
+    ownership.mark_namespace(namespace)
+    return namespace
+
+
+enum.EnumMeta.__prepare__ = classmethod(_prepare_marked)  # type: ignore[assignment]
+
 _create_enum = enum.EnumMeta._create_  # type: ignore[attr-defined]
 
 
@@ -234,6 +246,24 @@ def _reconstruct_checked(x: Any, *args: Any, **options: Any) -> Any:
 
 
 copy._reconstruct = _reconstruct_checked  # type: ignore[attr-defined]
+
+# ---------------------------------------------------------------------------------------------- abc
+
+_register = abc.ABCMeta.register
+
+
+def _register_checked(cls: Any, subclass: Any) -> Any:
+    """What the library takes for a number, or a sequence, is its own matter, but for the program's classes."""
+    if not (ownership.is_own_class(cls) or ownership.is_own_class(subclass)):
+        raise TypeError(
+            "register() tells an abstract class of the library what it is to take for its own; that works for classes "
+            "of the program only"
+        )
+    return _register(cls, subclass)
+
+
+_register_checked.__name__ = _register_checked.__qualname__ = "register"
+abc.ABCMeta.register = _register_checked  # type: ignore[method-assign]
 
 ABC: dict[str, Any] = {"ABCMeta": stand_in(abc.ABCMeta)}
 

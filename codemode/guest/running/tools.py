@@ -20,10 +20,19 @@ __all__ = ["Calls", "Tool", "ToolCallError", "Tools", "outcome"]
 
 
 class ToolCallError(Exception):
-    """A tool failed. `tool_name` is which, `message` why, `code` the tool's own code for it, or None."""
+    """A tool failed. `tool_name` is which, `message` why, `code` the tool's own code for it, or None.
 
-    def __init__(self, message: str = "", tool_name: str = "", code: str | None = None) -> None:
+    `type` is the name of the exception's class where the tool raised one that is no `ToolError`, or None; a report
+    of the error shows it in a line of its own, so that the message stays the tool's.
+    """
+
+    def __init__(
+        self, message: str = "", tool_name: str = "", code: str | None = None, type: str | None = None
+    ) -> None:
         super().__init__(message)
+        self.type = type
+        if type:
+            self.add_note(f"(the tool raised {type})")
         self.message = message
         self.tool_name = tool_name
         self.code = code
@@ -70,7 +79,7 @@ def outcome(tool: wire.ToolName, frame: wire.Value | wire.Fault) -> Any:
     """Return the value of an answer, or raise what it says."""
     if isinstance(frame, wire.Value):
         return wire.decode_frozen(frame.value)
-    raise ToolCallError(frame.message, tool.name, frame.code)
+    raise ToolCallError(frame.message, tool.name, frame.code, frame.raised)
 
 
 class Tool:
