@@ -231,3 +231,40 @@ return [a, d, list(l), h, list(q), dict(c), list(s), r, hasattr(Reg, "pop")]
         ["updated", "Reg", 4, "late"],
         False,
     ]
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "class L(list):\n    def m(self, t): super().__setitem__(t, 0, 9)\nL.m(L, value)",
+        "class L(list):\n    def m(self, t): super().__init__(t, [])\nL.m(L, value)",
+        "class L(list):\n    def m(self, t): super().__delitem__(t, 0)\nL.m(L, value)",
+        "class L(list):\n    m = lambda self, t: super().append(t, 9)\nL.m(L, value)",
+        "class L(list):\n    @classmethod\n    def m(cls, t): super().append(t, 9)\nL.m(value)",
+        "class L(list):\n    @staticmethod\n    def m(cls, t): super().append(t, 9)\nL.m(L, value)",
+        "class L(list):\n    def m(self, t):\n        self = L\n        super().append(t, 9)\nL().m(value)",
+        "class L(list):\n    def m(self, t):\n        s = super()\n        s.append(t, 9)\nL.m(L, value)",
+        "class L(list):\n    def m(self, t): getattr(super(), 'append')(t, 9)\nL.m(L, value)",
+        "class L(list):\n    def m(self, t):\n        def f(c): super().append(t, 9)\n        f(L)\nL().m(value)",
+        "class L(list):\n    def __new__(cls, t):\n        super().append(t, 9)\nL(value)",
+        "class L(list):\n    def __init_subclass__(cls):\n        super().append(value, 9)\nclass M(L): pass",
+        "class M:\n    def m(self, t): super().append(t, 9)\nclass L(M, list): pass\nL.m(L, value)",
+        "class L(list): pass\nsuper(L, L).append(value, 9)",
+        "class L(list): pass\ns = super\ns(L, L).append(value, 9)",
+        "class L(list): pass\n(lambda f: f(L, L))(super).append(value, 9)",
+        "class L(list): pass\n[super][0](L, L).__setitem__(value, 0, 9)",
+        "import operator\nclass L(list): pass\noperator.methodcaller('append', value, 9)(super(L, L))",
+        "class L(list): pass\nmatch super(L, L):\n    case object(append=f): f(value, 9)",
+        "import collections\nclass D(collections.OrderedDict): pass\nsuper(D, D).update(row, {'x': 1})",
+        "import collections\nclass D(collections.Counter): pass\nsuper(collections.Counter, D).update(row, {'x': 1})",
+        "class D(dict):\n    def m(self, t): super().__ior__(t, {'x': 1})\nD.m(D, row)",
+    ],
+)
+def test_no_super_changes_a_value(guest: Forge, attempt: str) -> None:
+    source = f"value = tools.echo([3, 1, 2])\nrow = tools.echo({{'a': 1}})\ntry:\n{_indented(attempt)}\n"
+    source += "except Exception as error:\n    print(type(error).__name__)\nreturn [[*value], {**row}]"
+    assert guest.value(source) == [[3, 1, 2], {"a": 1}]
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())

@@ -459,3 +459,34 @@ def test_a_warmed_guest_keeps_no_trace(guest: Forge) -> None:
     ran = guest.run(source, warm=True)
     assert (ran.kind, ran.result, ran.logs) == ("ok", [0, 2], "")
     assert ran.calls == [["echo", {"x": 2}]]
+
+
+def test_a_recursion_through_c_code_ends_as_an_error_whatever_limit_was_asked_for(guest: Any) -> None:
+    source = (
+        "import sys\nsys.setrecursionlimit(10**6)\ndef f(n):\n    return sum(f(n - 1) for _ in [1])\n"
+        "try:\n    f(10**6)\nexcept RecursionError:\n    return sys.getrecursionlimit() <= 100_000"
+    )
+    assert guest.value(source, cpu=20, wall=30.0) is True
+
+
+def test_a_deep_last_expression_is_evaluated_or_said_to_be_too_deep(guest: Any) -> None:
+    assert guest.value("+".join(["1"] * 900)) == 900
+    assert "nested too deeply, or too large, to be compiled" in guest.failure("+".join(["1"] * 200_000))
+
+
+def test_processor_time_advances_finely(guest: Any) -> None:
+    source = (
+        "import time\nseen = set()\nwhile len(seen) < 1000 and time.process_time() < 2:\n"
+        "    seen.add(time.process_time())\nreturn len(seen)"
+    )
+    assert guest.value(source) == 1000
+
+
+def test_abstract_classes_of_the_library_take_the_program_s_classes_only(guest: Any) -> None:
+    source = (
+        "import numbers, collections.abc\nfrom abc import ABC\nclass Mine(ABC): pass\nclass Own: pass\n"
+        "Mine.register(int)\ncollections.abc.Sized.register(Own)\n"
+        "try:\n    numbers.Number.register(str)\nexcept TypeError as error:\n    said = str(error)\n"
+        "return [isinstance(1, Mine), isinstance(Own(), collections.abc.Sized), isinstance('', numbers.Number), said[:24]]"
+    )
+    assert guest.value(source) == [True, True, False, "register() tells an abstr"[:24]]

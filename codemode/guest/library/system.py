@@ -1,4 +1,4 @@
-"""What a program can ask of the interpreter: the harmless part of sys, warnings and tracebacks.
+"""What a program can ask of the interpreter: the harmless part of sys, clocks, warnings and tracebacks.
 
 Tracebacks show the program's own lines only; warnings go into the run's output.
 """
@@ -6,6 +6,7 @@ Tracebacks show the program's own lines only; warnings go into the run's output.
 from __future__ import annotations
 
 import sys
+import time
 import types
 import warnings
 from typing import Any, NoReturn
@@ -13,7 +14,7 @@ from typing import Any, NoReturn
 from codemode.guest.library import streams
 from codemode.guest.running import report, run
 
-__all__ = ["SYS", "TRACEBACK", "WARNINGS"]
+__all__ = ["SYS", "TIME", "TRACEBACK", "WARNINGS"]
 
 # ------------------------------------------------------------------------------------ sys, warnings
 
@@ -106,6 +107,9 @@ SYS: dict[str, Any] = {
     "stdin": streams.stdin,
     "stdout": streams.stdout,
 }
+
+# The process's own clock advances by ticks where a limit of processor time is set; its one thread's does not.
+TIME: dict[str, Any] = {"process_time": time.thread_time, "process_time_ns": time.thread_time_ns}
 
 WARNINGS: dict[str, Any] = {"formatwarning": formatwarning}
 

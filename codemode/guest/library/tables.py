@@ -278,6 +278,7 @@ def replaced() -> dict[str, dict[str, Any]]:
         "queue": queues.QUEUE,
         "sys": system.SYS,
         "threading": threads.THREADING,
+        "time": system.TIME,
         "traceback": system.TRACEBACK,
         "types": making.TYPES,
         "typing": making.TYPING,
