@@ -21,7 +21,7 @@ from codemode.guest.language.builtins import forget_run, guest_builtins
 from codemode.guest.language.compiler import Refused, Unparsable, compile_program
 from codemode.guest.language.frozen import guard_class_methods, protect_classes
 from codemode.guest.language.receivers import check_receivers
-from codemode.guest.library import aio, expressions, imports, streams
+from codemode.guest.library import aio, expressions, imports, making, streams
 from codemode.guest.library.packages import load_trusted
 from codemode.guest.library.pure import load_pure
 from codemode.guest.running import report, run
@@ -92,6 +92,7 @@ def prepare(
         "__main__"
     )  # dataclasses, enum and typing look a class's module up
     check_receivers(imports.exposed())
+    making.guard_registration()
     guard_class_methods()
     protect_classes()
     sys.unraisablehook = _ignore

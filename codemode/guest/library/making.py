@@ -24,7 +24,16 @@ from codemode.guest.language.names import DENIED, METHODS, PLAIN, attribute_kind
 from codemode.guest.library import hints
 from codemode.guest.running import report
 
-__all__ = ["ABC", "COLLECTIONS", "DATACLASSES", "ENUM", "TYPES", "TYPING", "allow_copies"]
+__all__ = [
+    "ABC",
+    "COLLECTIONS",
+    "DATACLASSES",
+    "ENUM",
+    "TYPES",
+    "TYPING",
+    "allow_copies",
+    "guard_registration",
+]
 
 # -------------------------------------------------------------------------- collections, dataclasses
 
@@ -263,7 +272,12 @@ def _register_checked(cls: Any, subclass: Any) -> Any:
 
 
 _register_checked.__name__ = _register_checked.__qualname__ = "register"
-abc.ABCMeta.register = _register_checked  # type: ignore[method-assign]
+
+
+def guard_registration() -> None:
+    """Let abstract classes of the library take no more registrations. After all of it has been loaded."""
+    abc.ABCMeta.register = _register_checked  # type: ignore[method-assign]
+
 
 ABC: dict[str, Any] = {"ABCMeta": stand_in(abc.ABCMeta)}
 
