@@ -16,7 +16,9 @@ class ToolCallError(Exception):
     type: str | None
     @property
     def toolName(self) -> str: ...
-    def __init__(self, message: str = "", tool_name: str = "", code: str | None = None, type: str | None = None) -> None: ...
+    def __init__(
+        self, message: str = "", tool_name: str = "", code: str | None = None, type: str | None = None
+    ) -> None: ...
 
 tools: _Tools
 

@@ -55,9 +55,12 @@ class ToolCallError(Exception):
     tool_name: str
     message: str
     code: str | None
+    type: str | None
     @property
     def toolName(self) -> str: ...
-    def __init__(self, message: str = "", tool_name: str = "", code: str | None = None) -> None: ...
+    def __init__(
+        self, message: str = "", tool_name: str = "", code: str | None = None, type: str | None = None
+    ) -> None: ...
 
 tools: _Tools
 '''
