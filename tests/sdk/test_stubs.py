@@ -128,6 +128,7 @@ def test_what_stubs_say_of_a_tool_call_error_is_so() -> None:
         "tool_name",
         "message",
         "code",
+        "type",
     }  # type: ignore[attr-defined, union-attr]
 
 
