@@ -1,7 +1,7 @@
 """Names, schemas and annotations of a server's tools."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codemode import ToolArgumentsError, ToolDefinitionError, ToolOutputError
@@ -33,6 +33,7 @@ def test_names_are_identifiers_and_those_that_would_collide_keep_their_spelling(
     }
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.sampled_from(["", "s"]), st.lists(st.text(st.sampled_from("ab-._"), min_size=1), unique=True))
 def test_no_two_tools_of_a_server_get_one_name(prefix, raw):
     names = tool_names(prefix, raw)

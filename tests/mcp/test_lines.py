@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from codemode.mcp.lines import LineSplitter, Overlong, request_id
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line)), st.integers(1, 17))
 def test_lines_are_the_same_however_the_bytes_arrive(lines, size):
     data = b"".join(line + b"\n" for line in lines)
@@ -19,6 +20,7 @@ def test_lines_are_the_same_however_the_bytes_arrive(lines, size):
     assert found == lines
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 5000), st.integers(1, 700))
 def test_a_line_beyond_the_bound_is_only_seen_at_its_ends(length, size):
     data = bytes(index % 251 + 1 if index % 251 != 9 else 1 for index in range(length))
@@ -34,7 +36,7 @@ def test_a_line_beyond_the_bound_is_only_seen_at_its_ends(length, size):
     assert found[1] == b"next"
 
 
-@settings(max_examples=40)
+@settings(deadline=None, max_examples=40)
 @given(
     st.integers(0, 10**15 - 1),
     st.recursive(
