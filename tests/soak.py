@@ -11,6 +11,7 @@ Exit code 0 only if every good run was right, nothing was left, memory stayed fl
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import os
 import random
@@ -176,8 +177,9 @@ class Mix:
                 guests = list(sandbox._zygote._guests.values()) if sandbox._zygote else []
                 for guest in guests:
                     if guest.pidfd >= 0 and guest.socket.fileno() >= 0:
-                        signal.pidfd_send_signal(guest.pidfd, signal.SIGKILL)
-                        break
+                        with contextlib.suppress(ProcessLookupError):  # dead already, and not reaped yet
+                            signal.pidfd_send_signal(guest.pidfd, signal.SIGKILL)
+                            break
 
         return await sandbox.run("while True: echo(x=1)", [ECHO], Killer(), SMALL)
 
