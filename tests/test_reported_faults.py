@@ -9,6 +9,7 @@ the small input that showed the fault elsewhere.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -528,6 +529,30 @@ async def test_every_name_that_is_listed_can_be_called(cm):
         True
     ] * len(TOOLS)
     assert sorted(d["name"] for d in cm.describe() if d["name"] != "run_code") == names
+
+
+async def test_what_is_found_from_code_can_be_called_and_needs_no_underscore():
+    async with CodeMode(TOOLS, prompt_budget=0) as cm:
+        assert 'tools.search("words")' in cm.prompt()
+        name = await value(cm, "return tools.search('echo')[0]['name']")
+        assert await value(cm, f"return {name!r} in tools and callable(tools[{name!r}])") is True
+
+
+async def test_every_name_that_a_model_is_told_resolves():
+    async with CodeMode(TOOLS) as cm:
+        told = re.findall(r"(?m)^async def (\w+)\(", cm.prompt())
+        assert sorted(told) == sorted(t.name for t in TOOLS)
+        assert await value(cm, f"return all(callable(getattr(tools, n)) for n in {told!r})") is True
+
+
+async def test_a_check_before_the_run_refuses_nothing_that_runs():
+    async with CodeMode(TOOLS, check="strict") as cm:
+        source = (
+            "class A:\n    def f(self): return 1\nclass B(A):\n    def f(self): return super().f() + 1\n"
+            "try:\n    raise FileNotFoundError('x')\nexcept FileNotFoundError:\n    pass\n"
+            "return [sum(map(len, 'a bb'.split())), getattr(B(), 'f')()]"
+        )
+        assert await value(cm, source) == [3, 2]
 
 
 async def test_a_direct_call_of_a_tool_that_only_programs_may_call_says_the_way():

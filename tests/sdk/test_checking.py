@@ -41,7 +41,8 @@ async def close(number: int, why: str | None = None) -> bool:
     return True
 
 
-TOOLS = [issues, close, *[each for each in toolsets.typed() if each.name in ("find", "table")], raw("my-tool", {"x": {}})]  # fmt: skip
+TOOLS = [issues, close, *[each for each in toolsets.typed() if each.name in ("find", "table")], raw("my-tool", {"x": {}}), raw("loose", output={"type": "object", "properties": {"a": {"type": "integer"}}}),
+         raw("shut", output={"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False})]  # fmt: skip
 
 # Programs that fail at a line, whatever happens: the line, and what is said of it.
 WRONG = {
@@ -63,6 +64,7 @@ WRONG = {
     "found = tools.issues('r')\nfound['title']": (2, "'title' is no index of a list[Issue]; take an element first"),
     "found = tools.issues('r')\nfound.items": (2, "a list[Issue] has no attribute 'items'; it is a list"),
     "[i['nr'] for i in tools.issues('r')]": (1, "a Issue has no field 'nr'"),
+    "r = tools.shut()\nr['b']": (2, "has no field 'b'; it has 'a'"),
     "def main():\n    return tools.isues('r')\nmain()": (2, "there is no tool 'isues'"),
     "try:\n    tools.isues('r')\nexcept ToolCallError:\n    pass": (2, "there is no tool 'isues'"),
     "s = '''\n\n'''; tools.isues('é')": (3, "there is no tool 'isues'"),
@@ -103,6 +105,7 @@ RIGHT = [
     "def unused():\n    tools.isues()\nprint('x')",
     "class Issue:\n    title = 'x'\nprint(Issue().title)",
     "tools.issues('r', limit=True)",
+    "tools.loose(b=1)['b']",
     "tools['my-tool'](x=1, y=2)\ntools['my-tool']()",
     "for name in ('issues', 'find'):\n    print(tools[name])\nprint(tools.search('x'), tools.describe('find'), len(tools), list(tools))",
     "import asyncio\nasync with asyncio.TaskGroup() as group:\n    jobs = [group.create_task(f()) for f in ()]\ncalls = [tools.close(n) for n in range(3)]\nprint(await asyncio.gather(*calls))",
