@@ -179,13 +179,13 @@ async def test_at_its_time_a_command_is_ended_with_all_it_started(bash, confined
 async def test_a_command_that_does_not_listen_is_killed(root, monkeypatch):
     monkeypatch.setattr(command, "GRACE_SECONDS", 0.3)
     async with engine(shell(root)) as tools:
-        text = await shown(tools, "trap '' TERM; echo a; while :; do sleep 0.1; done", timeoutMs=300)
-        assert text == "a\n[timed out after 300ms]\n[killed by signal: SIGKILL]"
+        text = await shown(tools, "trap '' TERM; echo a; while :; do sleep 0.1; done", timeoutMs=900)
+        assert text == "a\n[timed out after 900ms]\n[killed by signal: SIGKILL]"
 
 
 async def test_a_command_may_clean_up_when_its_time_is_up(root):
     async with engine(shell(root)) as tools:
-        value = await run(tools, "trap 'echo bye; exit 7' TERM; sleep 9 & wait", timeoutMs=400)
+        value = await run(tools, "trap 'echo bye; exit 7' TERM; sleep 9 & wait", timeoutMs=900)
         assert (value["exitCode"], value["timedOut"], value["stdout"]["text"]) == (7, True, "bye\n")
 
 

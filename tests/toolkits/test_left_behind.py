@@ -80,7 +80,7 @@ async def test_ten_terminals_of_a_program_that_fails(terminals, nothing_stays):
         assert "pty-10" in done.error.message
         listed = await made.value("terminal_list")
         assert [each["status"]["kind"] for each in listed] == ["running"] * 10
-        assert len(processes("sleep 913006")) >= 20
+        assert await eventually(lambda: len(processes("sleep 913006")) >= 20)
     assert processes("sleep 913006") == set()
 
 

@@ -427,7 +427,7 @@ async def test_closing_ends_everything_in_it(root, confined, monkeypatch):
         await send(
             tools, id, "trap '' HUP; nohup sleep 915005 & setsid sleep 915005 & sleep 915005", timeout_ms=300
         )
-        assert processes("sleep 915005")
+        assert await eventually(lambda: processes("sleep 915005"))
         values = []
 
         async def close():

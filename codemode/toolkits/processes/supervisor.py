@@ -155,11 +155,11 @@ class Supervisor:
         """Ask everything to end that was not asked yet: what has been started meanwhile, too."""
         # An interactive shell ends at a hang-up only; a stopped process takes signals once it goes on.
         numbers = [signal.SIGHUP] if self._has_terminal else []
-        new = {-1} if self._is_init else self._descendants()
-        for pid in new - self._asked:
-            for number in (*numbers, signal.SIGTERM, signal.SIGCONT):
-                _kill(pid, number)
-        self._asked |= new
+        for pid in [-1] if self._is_init else self._descendants():
+            if pid not in self._asked:
+                self._asked.add(pid)
+                for number in (*numbers, signal.SIGTERM, signal.SIGCONT):
+                    _kill(pid, number)
 
     def _say(self, message: dict[str, object]) -> None:
         with contextlib.suppress(OSError):
@@ -186,12 +186,13 @@ class Supervisor:
     def _freeze(self) -> None:
         """Stop every descendant, until a look finds no new one, so that none can start another."""
         stopped: set[int] = set()
-        while new := self._descendants() - stopped:
+        while new := set(self._descendants()) - stopped:
             for pid in new:
                 _kill(pid, signal.SIGSTOP)
             stopped |= new
 
-    def _descendants(self) -> set[int]:
+    def _descendants(self) -> list[int]:
+        """Every descendant, parents first: a shell is not to see its child end before it is asked to itself."""
         children: dict[int, list[int]] = {}
         for name in os.listdir("/proc"):
             if name.isdigit():
@@ -201,13 +202,10 @@ class Supervisor:
                         state, parent = file.read().rpartition(b")")[2].split()[:2]
                     if state != b"Z":
                         children.setdefault(int(parent), []).append(int(name))
-        found: set[int] = set()
-        waiting = [os.getpid()]
-        while waiting:
-            for pid in children.get(waiting.pop(), ()):
-                found.add(pid)
-                waiting.append(pid)
-        return found
+        found = [os.getpid()]
+        for pid in found:  # it grows meanwhile
+            found += children.get(pid, ())
+        return found[1:]
 
 
 def _kill(pid: int, number: int) -> None:
