@@ -238,7 +238,7 @@ async def test_waiting_goes_to_the_background(root):
         error = await tools.error("terminal_send", sessionId=id, text="x")
         assert error.code == "TERMINAL_BUSY"
         done = await tools.value("job_output", job_id="pty-send-1", wait=True)
-        assert done["text"].splitlines()[1:] == ["done1", "$"]
+        assert done["text"].splitlines()[1:] == ["done1", "$"], done
         assert (done["job"]["kind"], done["job"]["label"]) == (
             "pty-send",
             "build: sleep 0.3; echo done$((1))",

@@ -190,6 +190,7 @@ class Session:
         the input that is answered.
         """
         begun = trio.current_time()
+        reading = 0
         with trio.move_on_after(seconds):
             while True:
                 seen = self.written
@@ -203,7 +204,9 @@ class Session:
                     if quiet >= IDLE_SECONDS:
                         return "inferred_idle"
                     needed = QUIET_SECONDS if self.written > written else HANDOFF_SECONDS
-                    if quiet >= needed and self._is_reading():
+                    # Looked at twice: on a busy machine a program may sleep for a moment in the midst of its work.
+                    reading = reading + 1 if quiet >= needed and self._is_reading() else 0
+                    if reading == 2:
                         return "stdin_read"
                 if text is None or seen == self.written:
                     with trio.move_on_after(POLL_SECONDS):
