@@ -1,1 +1,1 @@
-"""Measurements of the engine, as ratios taken in one run: `python -m benchmarks`."""
+"""Measurements of the engine beside its peers, as ratios taken in one run: `python -m benchmarks`."""
