@@ -17,9 +17,9 @@ from __future__ import annotations
 from codemode import Tool
 
 try:
+    import html_to_markdown  # noqa: F401
     import httpcore  # noqa: F401
     import httpx  # noqa: F401
-    import markdownify  # noqa: F401
 except ImportError as error:
     raise ImportError(
         f"the web toolkit needs {error.name}; install it with: pip install 'codemode[web]'"

@@ -6,52 +6,42 @@ means that there is none. It has no environment and limits on time and memory.
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import sys
-from urllib.parse import urljoin
 
-_LEFT_OUT = ["script", "style", "noscript", "template", "svg", "iframe", "object", "head"]
+_LEFT_OUT = ["script", "style", "noscript", "template", "svg", "iframe", "object"]
+
+_LOSSES = {"depth_limit_exceeded", "truncated_input"}
 
 
 def main() -> None:
     request = json.loads(sys.stdin.buffer.read())
     _limit_resources(request["cpuSeconds"], request["memoryBytes"])
-    try:
-        markdown = _convert(request["html"], request["baseUrl"])
-    except (RecursionError, MemoryError, ValueError):
-        raise SystemExit(1) from None
+    markdown = _convert(request["html"], request["baseUrl"])
     sys.stdout.buffer.write(markdown.encode("utf-8", "replace")[: request["maxBytes"]])
 
 
-def _convert(html: str, base_url: str) -> str:
-    from bs4 import BeautifulSoup
-    from markdownify import ATX, MarkdownConverter
+def _convert(page: str, base_url: str) -> str:
+    from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 
-    soup = BeautifulSoup(html, "html.parser")
-    title = soup.title.get_text(" ", strip=True) if soup.title else ""
-    for element in soup.find_all(_LEFT_OUT):
-        element.extract()
-    for name, attribute in (("a", "href"), ("img", "src")):
-        for element in soup.find_all(name):
-            target = str(element.get(attribute) or "")
-            if target[:5].lower() == "data:":
-                element[attribute] = ""
-            elif target:
-                element[attribute] = _absolute(target, base_url)
-    converter = MarkdownConverter(heading_style=ATX, bullets="-", table_infer_header=True)
-    markdown = str(converter.convert_soup(soup)).strip()
-    while "\n\n\n" in markdown:
-        markdown = markdown.replace("\n\n\n", "\n\n")
+    options = ConversionOptions(
+        bullets="-",
+        base_url=base_url,
+        compact_tables=True,
+        exclude_selectors=_LEFT_OUT,
+        extract_metadata=False,
+        preprocessing=PreprocessingOptions(enabled=False),
+    )
+    done = convert(page, options)
+    if any(str(each.kind) in _LOSSES for each in done.warnings):
+        raise SystemExit(1)  # better the page as it is than a part of it that looks whole
+    markdown = re.sub(r"\(data:[^)\s]*\)", "()", done.content or "").strip()
+    title = re.search(r"<title[^>]{0,200}>([^<]{1,500})</title>", page, re.IGNORECASE)
     if title and not markdown.startswith("# "):
-        markdown = f"# {title}\n\n{markdown}"
+        markdown = f"# {' '.join(html.unescape(title.group(1)).split())}\n\n{markdown}"
     return markdown
-
-
-def _absolute(target: str, base_url: str) -> str:
-    try:
-        return urljoin(base_url, target.strip())
-    except ValueError:
-        return target
 
 
 def _limit_resources(cpu_seconds: int, memory_bytes: int) -> None:

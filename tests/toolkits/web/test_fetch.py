@@ -47,6 +47,22 @@ async def test_the_value_is_the_page_as_it_is_and_a_model_sees_markdown(server):
     assert "cookie" not in server.requests[0][2]
 
 
+async def test_elements_that_nobody_closed_are_understood_and_nothing_that_is_not_for_readers_is_shown(
+    server,
+):
+    page = (
+        "<title>A &amp;\n B</title><nav><a href=/home>Home</a></nav><ol><li>x<li>y</ol><table><tr><td>1<td>2</table>"
+        "<p>a<br>b<svg><text>no</text></svg><iframe src=x>no</iframe><noscript>no</noscript><template>no</template>"
+    )
+    server.answer("/", page, type="text/html")
+    async with engine() as cm:
+        text = await shown(cm, "web_fetch", url=server.url)
+    assert text == (
+        f"Fetched {server.url} (HTTP 200)\n\n# A & B\n\n[Home]({server.url}/home)\n\n1. x\n2. y\n\n"
+        "| 1 | 2 |\n| --- | --- |\n\na  \nb"
+    )
+
+
 async def test_a_program_can_have_markdown_too(server):
     server.answer("/", "<h2>A</h2><p>b", type="text/html")
     server.answer("/text", "<b>", type="text/plain")
