@@ -1,5 +1,8 @@
 """Names, schemas and annotations of a server's tools."""
 
+import contextlib
+import socket
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,6 +10,8 @@ from hypothesis import strategies as st
 from codemode import ToolArgumentsError, ToolDefinitionError, ToolOutputError
 from codemode.mcp.client.config import ServerConfig, Stdio
 from codemode.mcp.client.definitions import make_tool, tool_names
+from codemode.sdk import signatures
+from codemode.sdk.bindings import binding
 
 
 def made(listed, **options):
@@ -102,6 +107,50 @@ def test_parameters_are_shown_as_they_are_listed_and_checked_as_far_as_they_can_
     assert unchecked.json_schema == remote
     assert unchecked.accept({"a": 1, "b": 2}) == {"a": 1, "b": 2}
     assert unchecked.signature == "(a: Any)"
+
+
+KEYS = st.sampled_from(
+    "type properties required items enum $ref $schema $id anyOf allOf const $defs additionalProperties "
+    "patternProperties description format pattern weird".split()
+)
+JUNK = st.recursive(
+    st.sampled_from([None, True, 0, 1.5, "", "object", "#", "#/$defs/a", "http://127.0.0.1:1/x", "((("]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(KEYS | st.sampled_from("ab"), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.dictionaries(KEYS, JUNK, max_size=5), JUNK)
+def test_whatever_a_server_lists_is_a_tool_that_works_or_is_refused(parameters, output):
+    try:
+        tool = made({"inputSchema": {**parameters, "type": "object"}, "outputSchema": output})
+    except ToolDefinitionError:
+        return
+    binding(tool)
+    assert "s_t" in signatures([tool])
+    assert tool.signature.startswith("s_t(")
+    with contextlib.suppress(ToolArgumentsError):
+        assert tool.parameters.accept({"a": 1}) == {"a": 1}
+    with contextlib.suppress(ToolOutputError):
+        tool.output.schema.accept({"content": [], "structuredContent": 1})
+
+
+def test_nobody_is_asked_for_a_schema_that_is_elsewhere():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/x"
+        for key in ("$schema", "$ref", "$id"):
+            for schema in (
+                {"type": "object", key: url},
+                {"type": "object", "properties": {"a": {key: url, "type": "integer"}}},
+                {"type": "object", "properties": {"a": {key: url}}, "required": 5},
+            ):
+                made({"inputSchema": schema, "outputSchema": schema})
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
 
 
 @pytest.mark.parametrize("schema", [5, "object", [], {"type": "array"}])

@@ -92,12 +92,13 @@ class _ShownParameters:
 
     def __init__(self, schema: dict[str, JSON], checked: RawParameters | None) -> None:
         try:
-            self._schema: dict[str, JSON] = thaw(freeze(schema, root="inputSchema"))
+            plain: dict[str, JSON] = thaw(freeze(schema, root="inputSchema"))
         except InvalidValue as error:
             raise ToolDefinitionError(f"its inputSchema is no JSON: {error}") from None
+        # Whoever reads a schema may rely on its being one.
+        self._schema = plain if checked is not None or _is_schema(plain) else _outline(plain)
         self._checked = checked
-        properties = schema.get("properties")
-        self._names = tuple(properties) if isinstance(properties, dict) else ()
+        self._names = tuple(self._schema.get("properties", {}))
 
     @property
     def json_schema(self) -> dict[str, JSON]:
@@ -123,6 +124,32 @@ class _ShownParameters:
         if not isinstance(arguments, dict):
             raise ToolArgumentsError("expected an object of named arguments")
         return arguments
+
+
+def _is_schema(schema: JSON) -> bool:
+    """Whether this is a JSON Schema at all. What version it says it is does not matter, and nobody is asked for it."""
+    import jsonschema_rs  # takes a while to load
+
+    try:
+        return bool(jsonschema_rs.meta.is_valid(_without_versions(schema)))
+    except (ValueError, TypeError, jsonschema_rs.ReferencingError):
+        return False
+
+
+def _without_versions(schema: JSON) -> JSON:
+    if isinstance(schema, dict):
+        return {key: _without_versions(item) for key, item in schema.items() if key != "$schema"}
+    return [_without_versions(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def _outline(schema: dict[str, JSON]) -> dict[str, JSON]:
+    """What can be read of a schema that is none: the names of the parameters, and what is said of each."""
+    properties = schema.get("properties")
+    outline: dict[str, JSON] = {}
+    for name, each in properties.items() if isinstance(properties, dict) else ():
+        said = each.get("description") if isinstance(each, dict) else None
+        outline[name] = {"description": said} if isinstance(said, str) else {}
+    return {"type": "object", "properties": outline}
 
 
 def _output(config: ServerConfig, schema: JSON) -> Output:
