@@ -41,13 +41,13 @@ def main(arguments: list[str]) -> int:
             print(f"{value:12,.1f}  {'–':>10}  {'–':>10}  {name}  not written down")
             broken += 1
             continue
-        bound = bounds.bound_of(number)
+        bound = bounds.bound_of(number, name)
         broken += value > bound
         remark = (
             "  above its bound"
             if value > bound
             else "  less; write it down"
-            if bounds.bound_of(value) < number
+            if bounds.bound_of(value, name) < number
             else ""
         )
         print(f"{value:12,.1f}  {number:10,.1f}  {bound:10,.1f}  {name}{remark}")

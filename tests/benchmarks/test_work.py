@@ -46,9 +46,9 @@ def _hold(found: dict[str, float], kind: tuple[str, ...]) -> None:
         number = WRITTEN[name].get(version)
         if number is None:
             wrong.append(f"{name}: {value:g} under Python {version}, for which nothing is written down")
-        elif value > bounds.bound_of(number):
+        elif value > bounds.bound_of(number, name):
             wrong.append(
-                f"{name}: {value:g}, where {number:g} is written and {bounds.bound_of(number):g} let pass"
+                f"{name}: {value:g}, where {number:g} is written and {bounds.bound_of(number, name):g} let pass"
             )
         elif value < number * (1 - SLACK):
             wrong.append(f"{name}: {value:g}, far less than the {number:g} written down")
