@@ -1,12 +1,42 @@
-"""What can be imported from the packages, in whatever order."""
+"""The package's public names: all there, each from the module that makes it, loaded when it is asked for."""
 
+from __future__ import annotations
+
+import importlib
 import subprocess
 import sys
 
 import pytest
 
 import codemode
-import codemode.toolkits
+from codemode import toolkits
+
+
+@pytest.mark.parametrize("package", [codemode, toolkits])
+def test_every_public_name_is_there_and_nothing_else_is(package):
+    package = importlib.reload(package)
+    found = {name: getattr(package, name) for name in package.__all__}
+    assert None not in found.values()
+    assert set(package.__all__) <= set(dir(package))
+    (homes,) = [
+        cell.cell_contents for cell in package.__getattr__.__closure__ if isinstance(cell.cell_contents, dict)
+    ]
+    assert sorted(homes) == sorted(package.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'absent'"):
+        _ = package.absent
+
+
+def test_the_command_line_loads_only_the_command_that_is_asked_for():
+    program = (
+        "import sys\nfrom codemode.cli import main\n"
+        "try:\n    main(['--version'])\nexcept SystemExit as end:\n    assert end.code == 0\n"
+        "print([name for name in ('trio', 'msgspec', 'codemode.engine') if name in sys.modules])"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    ).stdout
+    assert output.splitlines()[-1] == "[]"
+    assert output.startswith("codemode ")
 
 
 @pytest.mark.parametrize(
@@ -19,13 +49,6 @@ import codemode.toolkits
     ],
 )
 def test_a_public_name_is_the_same_whichever_module_was_imported_before(first, name):
-    code = f"import {first}\nfrom codemode.toolkits import {name}\nprint(callable({name}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    program = f"import {first}\nfrom codemode.toolkits import {name}\nprint(callable({name}))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
-
-
-@pytest.mark.parametrize("package", [codemode, codemode.toolkits])
-def test_every_public_name_is_there(package):
-    for name in package.__all__:
-        assert getattr(package, name) is not None
-        assert name in dir(package)
