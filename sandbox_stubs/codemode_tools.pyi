@@ -29,3 +29,4 @@ class Tools(_Shadowing):
         """The signature of a tool with its types, as text."""
     def describe_(self, name: str) -> str:
         """The signature of a tool with its types, as text."""
+

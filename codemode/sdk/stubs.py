@@ -34,8 +34,10 @@ from typing import Any, Literal, Never, NotRequired, TypeVar, overload
 from typing_extensions import TypedDict
 
 _T = TypeVar("_T")
+'''
 
-class Pending(Future[_T]):
+_PENDING = '''\
+class {prefix}Pending(Future[_T]):
     """A call that has been made: await it for its value."""
 '''
 
@@ -86,7 +88,7 @@ def builtins_stub(*, unavailable: bool = True) -> str:
 
 
 def tools_stub(tools: Iterable[Tool], style: Style = "sync", *, prefix: str = "") -> Stub:
-    """Return the stub of the module `codemode_tools`. The names of its classes of values begin with `prefix`."""
+    """Return the stub of the module `codemode_tools`. The names of its classes begin with `prefix`."""
     chosen = sorted(tools, key=lambda each: each.name)
     types = Types([each.name for each in chosen], lenient=True, prefix=prefix)
     plain: list[str] = []
@@ -96,11 +98,11 @@ def tools_stub(tools: Iterable[Tool], style: Style = "sync", *, prefix: str = ""
     callables: dict[str, str] = {}
     for each in chosen:
         if is_attribute(each.name) and each.name not in WORDS:
-            plain.append(_method(each, each.name, types, style))
-            callables[f"Tools.{each.name}"] = each.name
+            plain.append(_method(each, each.name, types, style, prefix))
+            callables[f"{prefix}Tools.{each.name}"] = each.name
             continue
         name = types.new_name(f"tool {each.name}", f"{camel(each.name) or 'Odd'} tool")
-        method = _method(each, "__call__", types, style)
+        method = _method(each, "__call__", types, style, prefix)
         apart.append(f"class {name}:\n{method}")
         callables[f"{name}.__call__"] = each.name
         if is_attribute(each.name):
@@ -110,21 +112,23 @@ def tools_stub(tools: Iterable[Tool], style: Style = "sync", *, prefix: str = ""
     text = "\n".join(
         [
             _HEAD,
+            _PENDING.format(prefix=prefix),
             *(f"{each}\n" for each in types.text()),
             *(f"{each}\n" for each in apart),
-            _any_tool(style),
+            _any_tool(style, prefix),
             # In a class of its own: in the body of `Tools`, a name such as `str` would no longer be the type.
             "class _Shadowing:\n" + ("\n".join(shadowing) or "    pass") + "\n",
-            f"class Tools(_Shadowing):\n{_access(items)}\n{_helpers(given)}",
+            f"class {prefix}Tools(_Shadowing):\n{_access(items)}\n{_helpers(given)}",
             *plain,
+            f"\nTools = {prefix}Tools" if prefix else "",
             "",
         ]
     )
     return Stub(text, callables, types.fields())
 
 
-def _any_tool(style: Style) -> str:
-    returned = "Any" if style == "sync" else "Pending[Any]"
+def _any_tool(style: Style, prefix: str) -> str:
+    returned = "Any" if style == "sync" else f"{prefix}Pending[Any]"
     return f"class AnyTool:\n    def __call__(self, *args: Any, **named: Any) -> {returned}: ...\n"
 
 
@@ -155,13 +159,13 @@ def _helpers(given: set[str]) -> str:
     return "\n".join(lines)
 
 
-def _method(tool: Tool, name: str, types: Types, style: Style) -> str:
+def _method(tool: Tool, name: str, types: Types, style: Style, prefix: str) -> str:
     parameters = parameters_of(tool, types, lenient=True)
     output = tool.output.schema
     root = output.json_schema
     returned = types.value(root, root, f"{tool.name} value", closed=isinstance(output, TypedOutput))
     if style == "async":
-        returned = f"Pending[{returned}]"
+        returned = f"{prefix}Pending[{returned}]"
     head = f"    def {name}{_written(parameters)} -> {returned}:"
     lines = [tool.description.strip()] if tool.description.strip() else []
     lines += [f"{each.spelled}: {each.note}" for each in parameters.each if each.note]

@@ -103,6 +103,7 @@ RIGHT = [
     "key = 'title'\nprint([i[key] for i in tools.issues('r')])\nfor k, v in tools.issues('r')[0].items():\n    print(k, v)",
     "def show(n: str):\n    return tools.close(n)\nshow(3)",
     "def unused():\n    tools.isues()\nprint('x')",
+    "class Tools: pass\nclass Pending: pass\nt, p = Tools(), Pending()\nvars(t).update(x=1)\nsetattr(p, 'y', 2)\nt.x + p.y",
     "class Issue:\n    title = 'x'\nprint(Issue().title)",
     "tools.issues('r', limit=True)",
     "tools.loose(b=1)['b']",

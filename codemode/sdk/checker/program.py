@@ -60,6 +60,10 @@ class Program:
             node.id for node in self.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
         } | {node.attr for node in self.nodes if isinstance(node, ast.Attribute)}
         self.mentioned = self._mentioned()
+        self._places: dict[tuple[int, int], list[ast.AST]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.expr | ast.keyword):
+                self._places.setdefault((node.lineno, node.col_offset), []).append(node)
 
     def _mentioned(self) -> set[str]:
         """The texts and keywords of the program that are no plain reading of an item: `"x" in row`, `row["x"] = 1`."""
@@ -83,10 +87,8 @@ class Program:
     def at(self, line: int, column: int) -> ast.AST | None:
         """The innermost expression that begins at a place. Columns count characters from 1."""
         best = None
-        offset = self._bytes(line, column)
-        for node in self.nodes:
-            if isinstance(node, ast.expr | ast.keyword) and (node.lineno, node.col_offset) == (line, offset):
-                best = node if best is None or _within(node, best) else best
+        for node in self._places.get((line, self._bytes(line, column)), ()):
+            best = node if best is None or _within(node, best) else best
         return best
 
     def _bytes(self, line: int, column: int) -> int:
@@ -147,7 +149,7 @@ class Program:
         text = text.removeprefix(f"{rule}: ")
         node = self.at(line, column)
         callee = _CALLEE.search(text)
-        if callee and (callee[1].startswith("Tools.") or callee[1].startswith(PREFIX)):
+        if callee and callee[1].startswith(PREFIX):
             return self._argument(rule, text, node, line, column, callee[1])
         if rule == "missing-attribute":
             return self._attribute(text, node, line, column)
@@ -155,7 +157,7 @@ class Program:
             return self._key(text, node, line, column)
         if rule == "invalid-argument-type" and "`__getitem__`" in text:
             return self._index(text, node, line, column)
-        if rule == "not-subscriptable" and "`Pending[" in text:
+        if rule == "not-subscriptable" and f"`{PREFIX}Pending[" in text:
             return _finding(line, column, "not-awaited", not self.is_guarded(node, "not-awaited"))
         return None
 
@@ -163,10 +165,10 @@ class Program:
         owner, name = _TYPE.search(text), _NAME.search(text)
         if owner is None or name is None:
             return None
-        if owner[1] == "Tools":
+        if owner[1] == f"{PREFIX}Tools":
             certain = name[1] not in self.mentioned and not self.is_guarded(node, "unknown-tool")
             return _finding(line, column, "unknown-tool", certain, name=name[1])
-        if owner[1].startswith("Pending["):
+        if owner[1].startswith(f"{PREFIX}Pending["):
             return _finding(line, column, "not-awaited", not self.is_guarded(node, "not-awaited"))
         if re.fullmatch(rf"(?:list\[)?{PREFIX}\w+\]?", owner[1]):
             certain = not self.is_guarded(node, "field")
