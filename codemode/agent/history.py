@@ -168,8 +168,9 @@ class History:
     def _take_message(self, message: JSON, seq: int) -> None:
         blocks = _user_blocks(message, seq)
         last = self._last_answer()
-        call_id = message.get("callId") if isinstance(message, dict) else None
-        if last is not None and call_id in last.ids and isinstance(blocks, tuple):
+        call_id: Any = message.get("callId") if isinstance(message, dict) else None
+        of_a_call = last is not None and isinstance(call_id, str) and call_id in last.ids
+        if last is not None and of_a_call and isinstance(blocks, tuple):
             last.contexts.setdefault(call_id, []).extend(blocks)
         else:
             self._add(blocks)

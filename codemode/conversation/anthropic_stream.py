@@ -22,7 +22,7 @@ from msgspec import UNSET, UnsetType
 
 from codemode.conversation import results as r
 from codemode.conversation.anthropic_wire import NAME, convert, stop_of
-from codemode.conversation.streams import Piece, frozen_object, joined, turn_of
+from codemode.conversation.streams import Piece, as_expected, frozen_object, joined, turn_of
 from codemode.conversation.turns import AssistantTurn
 from codemode.errors import IncompleteStateError, StreamError, TruncatedTurnError
 from codemode.values import JSON, InvalidValue, freeze
@@ -58,13 +58,11 @@ class AnthropicStream:
         if self._is_complete:
             return []
         try:
-            return self._take(event)
+            with as_expected(event):
+                return self._take(event)
         except StreamError as error:
             self._failed = error
             raise
-        except (KeyError, TypeError, AttributeError, IndexError):
-            self._failed = StreamError(f"an event of the stream lacks what it needs: {_short(event)}")
-            raise self._failed from None
 
     def _take(self, event: Any) -> list[Piece]:
         match event["type"]:
@@ -138,6 +136,10 @@ class AnthropicStream:
         return last.kind == "tool_use" or last.problem is not None or unsigned
 
     def turn(self) -> AssistantTurn:
+        with as_expected(self._message):
+            return self._whole()
+
+    def _whole(self) -> AssistantTurn:
         if self._failed is not None:
             raise self._failed
         if not self._is_complete or self._message is None:
@@ -240,8 +242,3 @@ def _error(error: Any) -> StreamError:
     return StreamError(
         f"the provider reports {kind or 'an error'}: {message}", retryable=kind not in _PERMANENT
     )
-
-
-def _short(event: object) -> str:
-    text = repr(event)
-    return text if len(text) <= 200 else text[:200] + "…"

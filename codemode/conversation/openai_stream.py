@@ -11,7 +11,7 @@ from typing import Any
 
 from codemode.conversation import results as r
 from codemode.conversation.openai_wire import NAME, convert
-from codemode.conversation.streams import Piece, frozen_object, turn_of
+from codemode.conversation.streams import Piece, as_expected, frozen_object, turn_of
 from codemode.conversation.turns import AssistantTurn, Stop
 from codemode.errors import IncompleteStateError, StreamError, TruncatedTurnError
 from codemode.values import JSON
@@ -47,13 +47,11 @@ class OpenAIStream:
         if self._response is not None:
             return []
         try:
-            return self._take(event)
+            with as_expected(event):
+                return self._take(event)
         except StreamError as error:
             self._failed = error
             raise
-        except (KeyError, TypeError, AttributeError):
-            self._failed = StreamError(f"an event of the stream lacks what it needs: {repr(event)[:200]}")
-            raise self._failed from None
 
     def _take(self, event: Any) -> list[Piece]:
         number = event.get("sequence_number")
@@ -95,6 +93,10 @@ class OpenAIStream:
         self._response = response
 
     def turn(self) -> AssistantTurn:
+        with as_expected(self._response):
+            return self._whole()
+
+    def _whole(self) -> AssistantTurn:
         if self._failed is not None:
             raise self._failed
         if self._response is None:

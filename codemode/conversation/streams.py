@@ -9,7 +9,8 @@ otherwise, there is nothing to take from it but the reason. Nothing here waits, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -21,7 +22,7 @@ from codemode.conversation.turns import AssistantTurn, Stop
 from codemode.errors import IncompleteStateError, StreamError
 from codemode.values import JSON, InvalidValue, freeze
 
-__all__ = ["Piece", "Stream", "frozen_object", "joined", "parse_event", "turn_of"]
+__all__ = ["Piece", "Stream", "as_expected", "frozen_object", "joined", "parse_event", "turn_of"]
 
 
 class Piece(Struct, frozen=True):
@@ -55,6 +56,17 @@ class Stream(Protocol):
         was cut inside a call, `IncompleteStateError` if it came without something that it needs to go back.
         """
         ...
+
+
+@contextmanager
+def as_expected(what: object) -> Iterator[None]:
+    """Anything in here that is not as the provider's format says is a `StreamError`, whatever it is."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+        text = repr(what)
+        shown = text if len(text) <= 200 else text[:200] + "…"
+        raise StreamError(f"the stream holds what its format has not: {shown}") from None
 
 
 def parse_event(data: str) -> dict[str, Any]:

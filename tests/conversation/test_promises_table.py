@@ -114,6 +114,11 @@ PROMISES = {
         STREAMS + "test_what_comes_after_the_end_changes_nothing",
         OPENAI + "test_events_that_come_twice_or_in_another_order_change_nothing_and_lost_items_are_missed",
     ],
+    "whatever comes or is stored is a turn or an error that says so": [
+        "conversation/test_garbage.py::test_a_spoiled_stream_is_a_turn_or_an_error_that_says_so",
+        "conversation/test_garbage.py::test_a_spoiled_message_is_a_turn_or_says_what_is_missing",
+        "conversation/test_garbage.py::test_a_history_takes_whatever_a_log_may_hold",
+    ],
     "a bound of tokens inside a call calls nothing and keeps nothing": [
         STREAMS + "test_a_bound_of_tokens_inside_a_call_is_no_turn_even_if_its_input_parses",
         LOOP + "test_an_answer_cut_inside_a_call_calls_nothing_and_is_not_kept",

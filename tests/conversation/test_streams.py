@@ -210,9 +210,12 @@ def test_lost_repeated_and_exchanged_events_give_what_was_sent_or_nothing(messag
         (lambda e: [x for x in e if x.get("index") != 0], "one is missing"),
         (lambda e: [x for x in e if x["type"] != "message_delta"], "without a reason for stopping"),
         (lambda e: [*e[:3], {"type": "content_block_delta", "index": 7, "delta": {}}, *e[3:]], "block 7"),
-        (lambda e: [*e[:3], {"type": "content_block_delta", "index": 0}, *e[3:]], "lacks what it needs"),
-        (lambda e: [*e[:3], {}, *e[3:]], "lacks what it needs"),
-        (lambda e: [*e[:3], [], *e[3:]], "lacks what it needs"),
+        (
+            lambda e: [*e[:3], {"type": "content_block_delta", "index": 0}, *e[3:]],
+            "holds what its format has not",
+        ),
+        (lambda e: [*e[:3], {}, *e[3:]], "holds what its format has not"),
+        (lambda e: [*e[:3], [], *e[3:]], "holds what its format has not"),
     ],
 )
 def test_events_that_do_not_belong_together_end_the_stream(change: Any, message: str):
