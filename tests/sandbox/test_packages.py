@@ -358,7 +358,7 @@ def numpy_programs() -> dict[str, tuple[str, Any]]:
             "try:\n    la.inv(np.zeros((2, 2)))\nexcept la.LinAlgError as error:\n    said = str(error)\n"
             "big = np.random.default_rng(1).normal(size=(300, 300))\n"
             "return [la.inv(m).tolist(), round(la.det(m), 9), said, bool(np.allclose(la.solve(big, big @ big), big)), "
-            "sorted(la.eigvals(m).tolist()), la.svd(m)[1].tolist()]",
+            "sorted(la.eigvalsh(m).tolist()), la.svd(m)[1].tolist()]",
             [[[0.5, 0.0], [0.0, 0.25]], 8.0, "Singular matrix", True, [2.0, 4.0], [4.0, 2.0]],
         ),
         "transforms": (
