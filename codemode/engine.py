@@ -25,8 +25,7 @@ from codemode.sandbox.local import LocalSandbox
 from codemode.sandbox.packages import Package, checked
 from codemode.sdk.bindings import binding
 from codemode.sdk.capabilities import Capabilities, capabilities
-from codemode.sdk.checking import Check
-from codemode.sdk.checks import Checks
+from codemode.sdk.checks import Check, Checks
 from codemode.sdk.prompt import DEFAULT_BUDGET, prompt
 from codemode.session import Session
 from codemode.tools.approval import Approvals, Approver

@@ -6,10 +6,9 @@ What is said elsewhere of these things (the prompt, the command line, documents)
 from __future__ import annotations
 
 import hashlib
-import platform
+import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib.metadata import version
 
 from msgspec import Struct
 
@@ -72,7 +71,7 @@ def capabilities(
     """Return the card for these tools under these limits. `msgspec.to_builtins` makes JSON of it."""
     tables = language()
     return Capabilities(
-        versions=Versions(_version(), ".".join(platform.python_version_tuple()[:2])),
+        versions=Versions(_version(), f"{sys.version_info[0]}.{sys.version_info[1]}"),
         walls=tuple(walls),
         limits=limits or Limits(),
         modules=tables.modules,
@@ -87,6 +86,8 @@ def capabilities(
 
 @cache
 def _version() -> str:
+    from importlib.metadata import version  # takes a while to load
+
     return version("codemode")
 
 

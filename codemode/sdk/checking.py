@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import msgspec
 import trio
@@ -27,11 +27,7 @@ from codemode.sdk.spelling import one_line
 from codemode.sdk.stubs import MODULE, builtins_stub, tools_stub
 from codemode.tools.definition import Tool
 
-__all__ = ["Check", "Checker", "Finding", "findings_text"]
-
-Check: TypeAlias = Literal["off", "warn", "strict"]
-"""Whether programs are checked before they run: not at all, with what was found said beside the result, or so that
-one with a certain finding does not start."""
+__all__ = ["Checker", "Finding"]
 
 _SECONDS = 20
 _PREFIX = "ToolType_"
@@ -251,8 +247,3 @@ class _ToolSet:
 def _near(name: str, known: Any) -> str:
     found = difflib.get_close_matches(name[:100], list(known), 1) if known else []
     return f"; did you mean {found[0]!r}?" if found else ""
-
-
-def findings_text(findings: Sequence[Finding]) -> str:
-    """Return findings as lines: `line 3: there is no tool 'grp'; did you mean 'grep'?`"""
-    return "\n".join(f"line {each.line}: {each.message}" for each in findings)

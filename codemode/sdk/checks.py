@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from codemode.errors import CheckUnavailable, ToolError
-from codemode.sdk.checking import Check, Checker, findings_text
 from codemode.tools.definition import Tool
 
-__all__ = ["CHECK_FAILED", "Checks"]
+if TYPE_CHECKING:
+    from codemode.sdk.checking import Checker
+
+__all__ = ["CHECK_FAILED", "Check", "Checks"]
+
+Check: TypeAlias = Literal["off", "warn", "strict"]
+"""Whether programs are checked before they run: not at all, with what was found said beside the result, or so that
+one with a certain finding does not start."""
 
 CHECK_FAILED = "CHECK_FAILED"
 """The code of a program that was not started, because a check found that it would fail."""
@@ -33,6 +40,8 @@ class Checks:
         if check is not None and check not in _CHOICES:
             raise ValueError(f"check={check!r}: choose 'off', 'warn' or 'strict'")
         if check not in (None, "off") and self._checker is None:
+            from codemode.sdk.checking import Checker  # which most engines never need
+
             self._checker = Checker()
 
     async def before(
@@ -53,7 +62,7 @@ class Checks:
             return (f"not checked: {error}",)
         if not findings:
             return ()
-        text = findings_text(findings)
+        text = "\n".join(f"line {each.line}: {each.message}" for each in findings)
         if check == "strict":
             raise ToolError(
                 f"the program was not started, no tool was called; correct it first:\n{text}",
