@@ -19,13 +19,13 @@ import inspect
 import re
 import typing
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from codemode.errors import ToolArgumentsError, ToolDefinitionError, ToolOutputError
-from codemode.values import JSON, FrozenDict, InvalidValue, check, freeze, thaw
+from codemode.values import JSON, FrozenDict, FrozenList, InvalidValue, check, freeze, thaw
 
 if typing.TYPE_CHECKING:
     import jsonschema_rs
@@ -510,6 +510,32 @@ def _type_text(schema: JSON) -> str:
         if "type" in schema:
             return " | ".join(_TYPE_NAMES.get(name, str(name)) for name in _as_list(schema["type"]))
     return "Any"
+
+
+def has_more_parts(value: object, count: int) -> bool:
+    """Whether what a tool returned has more than `count` parts: itself, its items, theirs.
+
+    Looks at no more than that many, in containers, structs and dataclasses.
+    """
+    waiting: list[Any] = [value]
+    seen = 0
+    while waiting:
+        part = waiting.pop()
+        kind = type(part)
+        seen += 1
+        items: Collection[Any] = ()
+        if kind is dict or kind is FrozenDict:
+            items = part.values()
+        elif kind is list or kind is tuple or kind is FrozenList:
+            items = part
+        elif hasattr(kind, "__struct_fields__"):
+            items = [getattr(part, name, None) for name in kind.__struct_fields__]
+        elif hasattr(kind, "__dataclass_fields__"):
+            items = [getattr(part, name, None) for name in kind.__dataclass_fields__]
+        if seen + len(waiting) + len(items) > count:
+            return True
+        waiting.extend(items)
+    return False
 
 
 def frozen_arguments(arguments: object) -> FrozenDict:

@@ -36,7 +36,7 @@ from codemode.errors import (
     ToolOutputError,
     UnknownToolError,
 )
-from codemode.schemas import frozen_arguments
+from codemode.schemas import frozen_arguments, has_more_parts
 from codemode.tools.approval import ApprovalRequest, Approvals
 from codemode.tools.bodies import Bodies, BodyTimeout
 from codemode.tools.call import (
@@ -59,6 +59,9 @@ __all__ = ["DENIED", "Dispatch", "Pipeline"]
 
 DENIED = "DENIED"
 """Code of a call that a hook, a guard or an approver refused."""
+
+_LARGE_PARTS = 5_000
+"""A value of more parts takes milliseconds to be checked, frozen and rendered."""
 
 _SETTLE_SECONDS = 5.0  # for finalizers and observers of a call that was cancelled
 
@@ -339,7 +342,7 @@ class Pipeline:
                     f"invalid arguments: {error}; the signature is {tool.signature}", error.violations
                 ) from None
             if dispatch.remembered is not UNSET:
-                return self._succeed(dispatch, tool, dispatch.remembered)
+                return await self._make(dispatch, tool, dispatch.remembered)
             await trio.lowlevel.checkpoint_if_cancelled()
             if dispatch.before_body is not None:
                 before_body, dispatch.before_body = dispatch.before_body, None
@@ -354,7 +357,7 @@ class Pipeline:
                 returned = await self.bodies.run(call.name, body, tool.timeout)
             else:
                 returned = await _in_time(tool.execute(accepted, call), tool.timeout)
-            return self._succeed(dispatch, tool, returned)
+            return await self._make(dispatch, tool, returned)
         except BaseException as error:
             self._keep_failure(dispatch, error)
             return self._failed(call, error)
@@ -372,6 +375,15 @@ class Pipeline:
             if going_on is not None:
                 raise going_on
         raise error
+
+    async def _make(self, dispatch: Dispatch, tool: Tool, returned: object) -> Success:
+        """Stage 6, in a worker thread for a large value, so that everything else goes on meanwhile.
+
+        Raises `ToolOutputError`. Cancellation waits for the thread.
+        """
+        if not has_more_parts(returned, _LARGE_PARTS):
+            return self._succeed(dispatch, tool, returned)
+        return await trio.to_thread.run_sync(self._succeed, dispatch, tool, returned)
 
     def _succeed(self, dispatch: Dispatch, tool: Tool, returned: object) -> Success:
         """Stage 6. Raises `ToolOutputError`."""

@@ -40,7 +40,7 @@ async def test_a_direct_call_shows_head_tail_size_and_where_the_whole_is(tmp_pat
     assert len(block.text.encode()) <= 1_000
     assert block.text.startswith("line 0\n")
     assert block.text.endswith("line 4999\n")
-    assert f"{len(LONG)} bytes in all" in block.text
+    assert f"{len(LONG):,} bytes in all" in block.text
     path = stored_path(block.text)
     assert path.read_text() == LONG
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
