@@ -299,7 +299,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Turn], list[Json]]:
     return turns, answers_
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(histories())
 def test_a_request_over_any_history_is_valid_by_an_independent_judge(history: tuple[list[Turn], list[Json]]):
     turns, answers_ = history
@@ -311,7 +311,7 @@ def test_a_request_over_any_history_is_valid_by_an_independent_judge(history: tu
         assert problems(pruned, contents[len(contents) - kept :]) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(histories(), st.data())
 def test_a_history_that_was_damaged_is_refused_whenever_the_judge_refuses_it(
     history: tuple[list[Turn], list[Json]], data: st.DataObject

@@ -8,6 +8,7 @@ values of tools are in `test_contract_table.py`.
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -228,6 +229,7 @@ def test_every_promise_names_tests_that_exist():
     assert missing == []
 
 
+@functools.cache
 def names_in(path: Path) -> set[str]:
     if not path.exists():
         pytest.fail(f"{path.name} is named in the table and does not exist")
