@@ -7,10 +7,11 @@ are written on one line, so that the text stays linear in the size of the value.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from codemode.values import JSON
 
-__all__ = ["cut_middle", "json_text"]
+__all__ = ["cut_middle", "cut_middle_of", "json_text"]
 
 _DEEPEST_INDENT = 5
 
@@ -27,17 +28,49 @@ def cut_middle(text: str, max_bytes: int, note: str = "") -> str:
 
     `max_bytes` bounds the UTF-8 size of what is returned; `note` (how to get the rest) joins that line.
     """
-    data = text.encode("utf-8", "backslashreplace")
-    if len(data) <= max_bytes:
-        return data.decode()
+    return cut_middle_of([text], max_bytes, note)
+
+
+def cut_middle_of(lines: Sequence[str], max_bytes: int, note: str = "") -> str:
+    """Return what `cut_middle` returns of these texts with newlines between them, without putting them together."""
+    size = sum(map(_size, lines)) + len(lines) - 1 if lines else 0
+    if size <= max_bytes:
+        return "\n".join(lines).encode("utf-8", "backslashreplace").decode()
     extra = f"; {note}" if note else ""
-    marker = f"\n[… {len(data):,} bytes in all, cut here{extra} …]\n"
+    marker = f"\n[… {size:,} bytes in all, cut here{extra} …]\n"
     room = max_bytes - len(marker.encode())
     if room <= 0:
-        return data[:max_bytes].decode("utf-8", "ignore")
-    head = data[: (room + 1) // 2].decode("utf-8", "ignore")
-    tail = data[len(data) - room // 2 :].decode("utf-8", "ignore")
+        return _first(lines, max_bytes).decode("utf-8", "ignore")
+    head = _first(lines, (room + 1) // 2).decode("utf-8", "ignore")
+    tail = _last(lines, room // 2).decode("utf-8", "ignore")
     return head + marker + tail
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "backslashreplace"))
+
+
+def _first(lines: Sequence[str], count: int) -> bytes:
+    """Return the first bytes of the text; a character takes at least one of them."""
+    data = bytearray()
+    for number, line in enumerate(lines):
+        data += b"\n" * (number > 0) + line[:count].encode("utf-8", "backslashreplace")
+        if len(data) >= count:
+            break
+    return bytes(data[:count])
+
+
+def _last(lines: Sequence[str], count: int) -> bytes:
+    pieces: list[bytes] = []
+    room = count
+    for number, line in enumerate(reversed(lines)):
+        piece = line[max(len(line) - count, 0) :].encode("utf-8", "backslashreplace") + b"\n" * (number > 0)
+        pieces.append(piece)
+        room -= len(piece)
+        if room <= 0:
+            break
+    data = b"".join(reversed(pieces))
+    return data[max(len(data) - count, 0) :]
 
 
 def _write(value: JSON, depth: int, parts: list[str]) -> None:

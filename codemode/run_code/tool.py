@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NotRequired, TypedDict
 
 from codemode.content import Image, Text
 from codemode.errors import RunError, ToolError
-from codemode.rendering import cut_middle, json_text
+from codemode.rendering import cut_middle_of, json_text
 from codemode.run_code.pictures import taken_out
 from codemode.schemas import TypedOutput, TypedParameters
 from codemode.tools.call import Call, Failure, Outcome
@@ -62,13 +63,13 @@ def run_code_tool(
         return await run_program(arguments["code"], call)
 
     async def finalize(call: Call, outcome: Outcome) -> list[Text | Image] | None:
-        text = "\n".join(block.text for block in outcome.content if isinstance(block, Text))
+        lines = [block.text for block in outcome.content if isinstance(block, Text)]
         if isinstance(outcome, Failure) and isinstance(outcome.exception, RunError):
-            text = _failure_text(outcome.exception)
-        below = note(call.id)
-        text = f"{text}\n\n{below}" if below else text
-        shown = None if spill is None else await spill.shorten(call, text, MAX_SHOWN_BYTES)
-        shown = cut_middle(text, MAX_SHOWN_BYTES, _MORE) if shown is None else shown
+            lines = _failure_lines(outcome.exception)
+        if below := note(call.id):
+            lines += ["", below]
+        shown = None if spill is None else await spill.shorten(call, "\n".join(lines), MAX_SHOWN_BYTES)
+        shown = cut_middle_of(lines, MAX_SHOWN_BYTES, _MORE) if shown is None else shown
         return [Text(shown), *(block for block in outcome.content if isinstance(block, Image))]
 
     return Tool(
@@ -77,24 +78,25 @@ def run_code_tool(
         if packages
         else DESCRIPTION,
         TypedParameters(_parameters),
-        Output(TypedOutput(RunValue), _render),
+        Output(TypedOutput(RunValue), functools.partial(_render, whole=spill is not None)),
         execute,
         read_only=True,  # each call that the program makes is looked at by itself
         finalize_content=finalize,
     )
 
 
-def _render(arguments: object, value: RunValue) -> list[Text | Image]:
-    parts = ["\n".join(value["logs"])] if value["logs"] else []
+def _render(arguments: object, value: RunValue, *, whole: bool) -> list[Text | Image]:
+    """Show what was printed, then the result; cut in the middle, unless the `whole` is to be kept somewhere."""
+    parts = list(value["logs"]) if value["logs"] != [""] else []
     pictures: list[Image] = []
     if "result" in value:
         result, pictures = taken_out(value["result"])
-        parts.append(result if isinstance(result, str) else json_text(result))
-    text = "\n".join(part for part in parts if part)
+        shown = result if isinstance(result, str) else json_text(result)
+        parts += [shown] if shown else []
+    text = "\n".join(parts) if whole else cut_middle_of(parts, MAX_SHOWN_BYTES, _MORE)
     return [Text(text or "(the program ended without output)"), *pictures]
 
 
-def _failure_text(error: RunError) -> str:
+def _failure_lines(error: RunError) -> list[str]:
     """A failed run shows its kind and message first, then what was printed before."""
-    text = f"Error: {error}"
-    return text + ("\n\nPrinted before:\n" + "\n".join(error.logs) if error.logs else "")
+    return [f"Error: {error}", *(["", "Printed before:", *error.logs] if error.logs else [])]

@@ -79,7 +79,8 @@ class Conversation:
         self._cancelled: set[int] = set()
         self._held = 0
         self.heavy: bytes | None = None
-        self._pieces: list[str] = []
+        self._lines: list[str] = []
+        self._line: list[str] = []  # the pieces of the unfinished one
         self._log_room = limits.log_bytes
         self.calls = 0
         self.frames = 0
@@ -90,10 +91,8 @@ class Conversation:
     @property
     def logs(self) -> tuple[str, ...]:
         """The lines printed so far, the unfinished one included."""
-        lines = "".join(self._pieces).split("\n")
-        if not lines[-1]:
-            lines.pop()
-        return tuple(lines)
+        last = "".join(self._line)
+        return (*self._lines, last) if last else tuple(self._lines)
 
     def receive(self, data: bytes) -> bool:
         """Take in bytes from the guest and handle some of the frames that are complete.
@@ -217,10 +216,19 @@ class Conversation:
             text = text.encode()[: self._log_room].decode(errors="ignore")
         self._log_room -= max(length, 1)  # so that empty ones come to an end too
         if text:
-            self._pieces.append(text)
+            self._keep(text)
             self._handler.log(text)
         if not fits:
             self.stop(ending.printed_too_much(self._limits))
+
+    def _keep(self, text: str) -> None:
+        """Cut what was printed into lines at once: whole and in pieces it would be held twice."""
+        first, *others = text.split("\n")
+        self._line.append(first)
+        if others:
+            self._lines.append("".join(self._line))
+            self._line = [others.pop()]
+            self._lines += others
 
     def _done(self, raw: Raw | UnsetType, result: JSON | UnsetType) -> None:
         if raw is not UNSET:

@@ -214,7 +214,8 @@ async def test_a_value_of_too_many_parts_is_said(bare: LocalSandbox) -> None:
     )
     assert end(outcome) == (
         "output-limit",
-        "a value holds more than 500,000 lists and dicts; pass or return fewer, larger pieces, or a summary",
+        "a value holds more than 500,000 parts (each list, dict, key, string and number is one); pass or return a "
+        "part or a summary of it, or join rows into text (csv, json.dumps), which counts as one",
     )
 
 
@@ -249,7 +250,7 @@ async def test_an_error_text_too_long_is_cut_in_the_middle(bare: LocalSandbox) -
     assert len(outcome.message.encode()) <= 200
     assert outcome.message.startswith("headéé")
     assert outcome.message.endswith("éétail")
-    assert "[... cut: 2,008 bytes in all ...]" in outcome.message
+    assert "[… 2,008 bytes in all, cut here …]" in outcome.message
 
 
 async def test_a_source_too_long_needs_no_guest_to_fail(bare: LocalSandbox) -> None:
