@@ -1,0 +1,296 @@
+"""`CodeMode` and `Scope` without trio: each call is a job in the engine's loop, and the caller's thread waits for it.
+
+What runs and what it means is `codemode.engine`'s; here is only how a thread hands it over, waits, and interrupts it.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import queue
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from codemode import engine as trio_engine
+from codemode.direct import ModelCall, OnEnd
+from codemode.engine import RunResult
+from codemode.loop_thread import Job, LoopThread, current_job
+from codemode.sandbox import Limits, Sandbox
+from codemode.sandbox.packages import Package
+from codemode.sdk.capabilities import Capabilities
+from codemode.sdk.checking import Check
+from codemode.sdk.prompt import DEFAULT_BUDGET
+from codemode.sync.hooks import in_thread
+from codemode.sync.session import Session
+from codemode.tools.approval import Approver
+from codemode.tools.call import Outcome
+from codemode.tools.definition import Tool
+from codemode.tools.hooks import Hooks
+from codemode.tools.registry import Mode, Registry
+from codemode.tools.spill import Spill
+from codemode.values import JSON
+
+__all__ = ["CodeMode", "Engine", "Scope"]
+
+_T = TypeVar("_T")
+_log = logging.getLogger("codemode.sync")
+
+
+class Engine:
+    """The loop's thread of an engine, while it is entered, and how other threads ask it for something."""
+
+    def __init__(self) -> None:
+        self.thread: LoopThread | None = None
+
+    def do(self, function: Callable[[], Awaitable[_T]], deliveries: Deliveries | None = None) -> _T:
+        """Run an async function in the loop, wait, and return what it returns or raise what it raises.
+
+        Whatever interrupts the waiting cancels it, waits until it has ended, and is passed on. `deliveries` are what
+        this thread is to call meanwhile. Raises RuntimeError where waiting would never end, and when it is not open.
+        """
+        thread = self.thread
+        if thread is None:
+            raise RuntimeError("enter it first, and use it inside the block: with CodeMode(...) as cm")
+        if thread.is_here or current_job(thread) is not None:
+            raise RuntimeError(
+                "an engine cannot be called from inside a tool, hook or approver that it runs itself: each would wait "
+                "for the other; let the program make the call, or use a second engine"
+            )
+        job = Job(function, (lambda: None) if deliveries is None else deliveries.close)
+        try:
+            thread.submit(job)
+            if deliveries is not None:
+                deliveries.make()
+            job.ended.wait()
+        except BaseException:
+            thread.cancel(job)
+            job.ended.wait()
+            raise
+        return job.result()
+
+    def now(self, function: Callable[[], _T]) -> _T:
+        """Call something that takes no time in the loop's thread, and return what it returns; before entering, here."""
+        thread = self.thread
+        if thread is None or thread.is_here:
+            return function()
+
+        async def call() -> _T:
+            return function()
+
+        job = Job(call)
+        thread.submit(job)
+        return job.wait(functools.partial(thread.cancel, job))
+
+
+class Deliveries:
+    """What the loop hands to the waiting thread, which calls it in the order in which it came."""
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[tuple[Callable[[], None], str] | None] = queue.SimpleQueue()
+        self._failed: set[str] = set()
+
+    def to(self, name: str, function: Callable[..., None] | None) -> Callable[..., None] | None:
+        """Return what puts a call of `function` into the queue, from the loop."""
+        if function is None:
+            return None
+        return lambda *args: self._queue.put((functools.partial(function, *args), name))
+
+    def close(self) -> None:
+        self._queue.put(None)
+
+    def make(self) -> None:
+        """Make the calls until the job has ended. One that raises is reported, and its function not called again."""
+        while (delivery := self._queue.get()) is not None:
+            call, name = delivery
+            if name in self._failed:
+                continue
+            try:
+                call()
+            except Exception:
+                self._failed.add(name)
+                _log.warning("%s failed; the run goes on without it", name, exc_info=True)
+
+
+class Scope:
+    """One view of an engine: its tools, hooks and mode. Runs programs and makes direct calls under them."""
+
+    def __init__(self, engine: Engine, inner: trio_engine.Scope) -> None:
+        self._engine = engine
+        self._inner = inner
+
+    def scope(
+        self,
+        tools: Iterable[Tool] = (),
+        *,
+        hooks: Hooks | None = None,
+        mode: Mode | None = None,
+        allow: Collection[str] | None = None,
+        deny: Collection[str] | None = None,
+    ) -> Scope:
+        """Return a new scope over this one; see `codemode.Scope.scope`. It lives as long as the engine does."""
+        make = functools.partial(self._inner.scope, tools, hooks=hooks, mode=mode, allow=allow, deny=deny)
+        return Scope(self._engine, self._engine.now(make))
+
+    @property
+    def session(self) -> Session:
+        """The session that calls are logged in."""
+        return Session(self._engine, self._inner.session)
+
+    def describe(self) -> list[dict[str, JSON]]:
+        """Return the tools that a model may call directly here: name, description, parameters (JSON Schema)."""
+        return self._engine.now(self._inner.describe)
+
+    def prompt(self, budget: int | None = None) -> str:
+        """Return what a model is told of `run_code` here; see `codemode.Scope.prompt`."""
+        return self._engine.now(functools.partial(self._inner.prompt, budget))
+
+    def capabilities(self) -> Capabilities:
+        """Return the capability card of this scope: versions, walls, limits, language, tools."""
+        return self._engine.now(self._inner.capabilities)
+
+    def run(
+        self,
+        code: str,
+        description: str = "run a program",
+        *,
+        on_log: Callable[[str], None] | None = None,
+        remember: bool = False,
+        reuse: RunResult | None = None,
+        check: Check | None = None,
+    ) -> RunResult:
+        """Run a program to its end and return what it gave; a failed program is a result with `error`.
+
+        Arguments and errors are those of `codemode.Scope.run`. `on_log` is called in this thread and may take its time.
+        KeyboardInterrupt ends the run, waits until its parts have ended, and is passed on. Raises RuntimeError
+        outside the block, from inside a tool, and when the engine is closed by another thread meanwhile.
+        """
+        deliveries = Deliveries()
+        return self._engine.do(
+            functools.partial(
+                self._inner.run,
+                code,
+                description,
+                on_log=deliveries.to("on_log", on_log),
+                remember=remember,
+                reuse=reuse,
+                check=check,
+            ),
+            deliveries,
+        )
+
+    def call(
+        self, name: str, arguments: dict[str, Any], *, on_log: Callable[[str], None] | None = None
+    ) -> Outcome:
+        """Make a direct call of one tool and return its outcome; a failure is an outcome too. Otherwise as `run`."""
+        deliveries = Deliveries()
+        return self._engine.do(
+            functools.partial(self._inner.call, name, arguments, on_log=deliveries.to("on_log", on_log)),
+            deliveries,
+        )
+
+    def call_all(
+        self,
+        calls: Sequence[ModelCall],
+        *,
+        on_log: Callable[[str, str], None] | None = None,
+        on_end: OnEnd | None = None,
+    ) -> list[Outcome]:
+        """Make the calls of one answer of a model and return their outcomes, in that order.
+
+        See `codemode.Scope.call_all`; `on_log` and `on_end` are called in this thread. Otherwise as `run`.
+        """
+        deliveries = Deliveries()
+        return self._engine.do(
+            functools.partial(
+                self._inner.call_all,
+                calls,
+                on_log=deliveries.to("on_log", on_log),
+                on_end=deliveries.to("on_end", on_end),
+            ),
+            deliveries,
+        )
+
+
+class CodeMode(Scope):
+    """Runs programs that call tools. A context manager; use one for many runs, from any number of threads.
+
+    The arguments are those of `codemode.CodeMode`; `session` is a path, or None for one in memory. Entering raises
+    what entering that one raises; a wrong tool raises `ToolDefinitionError` at once. Leaving ends what other threads
+    still run (they get RuntimeError), waits for tools that have not stopped, and ends the thread.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Tool] | Registry = (),
+        *,
+        limits: Limits | None = None,
+        session: str | os.PathLike[str] | None = None,
+        hooks: Hooks | None = None,
+        approver: Approver | None = None,
+        spill: Spill | None = None,
+        mode: Mode | None = None,
+        max_parallel_calls: int = 10,
+        sandbox: Sandbox | None = None,
+        packages: Iterable[Package] = (),
+        check: Check = "off",
+        prompt_budget: int = DEFAULT_BUDGET,
+        accept_missing: Collection[str] = (),
+    ) -> None:
+        self._trio = trio_engine.CodeMode(
+            tools,
+            limits=limits,
+            session=session,
+            hooks=hooks,
+            approver=in_thread(approver) if callable(approver) else approver,
+            spill=spill,
+            mode=mode,
+            max_parallel_calls=max_parallel_calls,
+            sandbox=sandbox,
+            packages=packages,
+            check=check,
+            prompt_budget=prompt_budget,
+            accept_missing=accept_missing,
+        )
+        super().__init__(Engine(), self._trio)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of each run."""
+        return self._trio.limits
+
+    def __enter__(self) -> Self:
+        if self._engine.thread is not None:
+            raise RuntimeError("this CodeMode is entered already; make another one, or share it")
+        thread = LoopThread(self._trio)
+        thread.open()
+        self._engine.thread = thread
+        try:
+            thread.opened.wait(thread.close)
+        except BaseException:
+            self._leave(thread)
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        thread = self._engine.thread
+        if thread is None:
+            return
+        if thread.is_here or current_job(thread) is not None:
+            raise RuntimeError("an engine cannot be closed from inside a tool, hook or approver that it runs")
+        self._leave(thread)
+
+    def _leave(self, thread: LoopThread) -> None:
+        thread.close()
+        try:
+            thread.closed.wait()  # and raise what leaving raised
+        finally:
+            self._engine.thread = None
+            if thread.closed.ended.is_set():
+                thread.join()
