@@ -30,7 +30,7 @@ from codemode.sdk.prompt import DEFAULT_BUDGET, prompt
 from codemode.session import Session
 from codemode.tools.approval import Approvals, Approver
 from codemode.tools.bodies import Bodies
-from codemode.tools.call import ABORTED, ABORTED_BEFORE_DISPATCH, Call, Outcome, Success
+from codemode.tools.call import ABORTED, ABORTED_BEFORE_DISPATCH, Call, Outcome, Recorder, Success
 from codemode.tools.definition import Tool
 from codemode.tools.hooks import Hooks
 from codemode.tools.pipeline import Pipeline
@@ -82,9 +82,28 @@ class Scope:
     `CodeMode` is the outermost one; `scope` makes others over it, for an agent or a request.
     """
 
-    def __init__(self, core: _Core, registry: Registry) -> None:
+    def __init__(
+        self,
+        core: _Core,
+        registry: Registry,
+        *,
+        parent: Scope | None = None,
+        session: Session | None = None,
+        limits: Limits | None = None,
+    ) -> None:
         self._core = core
         self.registry = registry
+        self.parent = parent
+        """The scope that this one was made over; None for the outermost."""
+        self._session = session
+        self._limits = core.limits if limits is None else limits
+        # What was allowed for a run is kept by the ids of calls, which are a conversation's own.
+        if session is None:
+            self._approvals = core.approvals
+        elif parent is not None and parent._session is session:
+            self._approvals = parent._approvals
+        else:
+            self._approvals = Approvals(core.approver)
         self._run_code = run_code_tool(self._run_program, core.spill, core.packages, core.checks.note)
         self._runs: dict[str, _RunOptions] = {}
         self._prompt: tuple[tuple[int, tuple[Tool, ...]], str] | None = None
@@ -97,15 +116,32 @@ class Scope:
         mode: Mode | None = None,
         allow: Collection[str] | None = None,
         deny: Collection[str] | None = None,
+        session: Session | None = None,
+        limits: Limits | None = None,
     ) -> Scope:
-        """Return a new scope over this one; see `Registry.scope`. It lives as long as the engine does."""
+        """Return a new scope over this one; see `Registry.scope`. It lives as long as the engine does.
+
+        Calls in it are logged in `session`, which is left open, and its programs have `limits` (None: as here).
+        """
         registry = self.registry.scope(tools, hooks=hooks, mode=mode, allow=allow, deny=deny)
-        return Scope(self._core, registry)
+        return Scope(
+            self._core,
+            registry,
+            parent=self,
+            session=self._session if session is None else session,
+            limits=self._limits if limits is None else limits,
+        )
 
     @property
     def session(self) -> Session:
         """The session that calls are logged in."""
-        return self._core.open.session
+        opened = self._core.open.session
+        return opened if self._session is None else self._session
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of each run."""
+        return self._limits
 
     def describe(self) -> list[dict[str, JSON]]:
         """Return the tools that a model may call directly here: name, description, parameters (JSON Schema)."""
@@ -125,7 +161,7 @@ class Scope:
         if self._prompt is None or self._prompt[0] != asked:
             text = prompt(
                 asked[1],
-                self._core.limits,
+                self._limits,
                 budget=budget,
                 shown_bytes=MAX_SHOWN_BYTES,
                 packages=self._core.packages,
@@ -140,7 +176,7 @@ class Scope:
         """
         sandbox = None if self._core.opened is None else self._core.opened.sandbox
         walls = sandbox.layers if isinstance(sandbox, LocalSandbox) else ()
-        return capabilities(self.registry, self._core.limits, walls, self._core.packages)
+        return capabilities(self.registry, self._limits, walls, self._core.packages)
 
     async def run(
         self,
@@ -212,7 +248,7 @@ class Scope:
             raise ValueError(f"the ids of calls that are made together differ: {', '.join(ids)}")
         opened = self._core.open
         cap = self._core.max_parallel_calls
-        batch = DirectCalls(opened.nursery, self._pipeline(), opened.session, cap, on_end)
+        batch = DirectCalls(opened.nursery, self._pipeline(), self.session, cap, on_end)
         if on_log is not None:
             self._runs.update((id, _RunOptions(on_log=functools.partial(on_log, id))) for id in ids)
         try:
@@ -226,14 +262,14 @@ class Scope:
         return Pipeline(
             self.registry,
             run_code=self._run_code,
-            approvals=self._core.approvals,
+            approvals=self._approvals,
             bodies=opened.bodies,
-            recorder=opened.record,
+            recorder=_recorder(self.session),
+            scope=self,
         )
 
     async def _execute(self, name: str, arguments: dict[str, Any], call_id: str) -> Outcome:
-        opened = self._core.open
-        session = opened.session
+        session = self.session
         # A name that is no text names no tool; it is logged as it can be.
         name = str(name).encode("utf-8", "backslashreplace").decode()
         pipeline = self._pipeline()
@@ -255,7 +291,7 @@ class Scope:
                 if dispatch.outcome is None:
                     dispatch.abort()
                 self._log_result(session, call, dispatch.outcome)
-                self._core.approvals.forget(call_id)
+                self._approvals.forget(call_id)
         except BaseException:
             with trio.move_on_after(_COMMIT_SECONDS, shield=True):
                 await session.commit()
@@ -306,11 +342,12 @@ class Scope:
             opened.nursery,
             Pipeline(
                 self.registry,
-                approvals=self._core.approvals,
+                approvals=self._approvals,
                 bodies=opened.bodies,
-                recorder=opened.record,
+                recorder=_recorder(self.session),
+                scope=self,
             ),
-            opened.session,
+            self.session,
             call,
             max_parallel_calls=self._core.max_parallel_calls,
             on_log=options.on_log,
@@ -321,7 +358,7 @@ class Scope:
         outcome: RunOutcome | None = None
         try:
             with stop:
-                outcome = await opened.sandbox.run(source, tools, calls, self._core.limits)
+                outcome = await opened.sandbox.run(source, tools, calls, self._limits)
         finally:
             await calls.close()
             options.calls = calls.finished()
@@ -400,7 +437,7 @@ class CodeMode(Scope):
         self._stack = AsyncExitStack()
         core = _Core(
             limits or Limits(),
-            Approvals(approver),
+            approver,
             spill,
             max_parallel_calls,
             tuple(package.name for package in packages),
@@ -408,11 +445,6 @@ class CodeMode(Scope):
         core.prompt_budget = prompt_budget
         core.checks = Checks(check)
         super().__init__(core, registry)
-
-    @property
-    def limits(self) -> Limits:
-        """The limits of each run."""
-        return self._core.limits
 
     async def __aenter__(self) -> Self:
         if self._core.opened is not None:
@@ -464,16 +496,17 @@ class _Opened:
         self.nursery = nursery
         self.bodies = bodies
 
-    def record(self, type: str, data: JSON, ignorable: bool) -> None:
-        """Append an event to the session, from the engine's thread or one of its worker threads."""
 
-        def append() -> None:
-            self.session.append(type, data, ignorable=ignorable)
+def _recorder(session: Session) -> Recorder:
+    """Return what appends events to a session, from the engine's thread or one of its worker threads."""
 
+    def record(type: str, data: JSON, ignorable: bool) -> None:
         if trio.lowlevel.in_trio_run():
-            append()
+            session.append(type, data, ignorable=ignorable)
         else:
-            trio.from_thread.run_sync(append)
+            trio.from_thread.run_sync(functools.partial(session.append, type, data, ignorable=ignorable))
+
+    return record
 
 
 class _Core:
@@ -482,14 +515,15 @@ class _Core:
     def __init__(
         self,
         limits: Limits,
-        approvals: Approvals,
+        approver: Approver | None,
         spill: Spill | None,
         max_parallel_calls: int,
         packages: tuple[str, ...],
     ) -> None:
         self.packages = packages
         self.limits = limits
-        self.approvals = approvals
+        self.approver = approver
+        self.approvals = Approvals(approver)
         self.spill = spill
         self.max_parallel_calls = max_parallel_calls
         self.prompt_budget = DEFAULT_BUDGET

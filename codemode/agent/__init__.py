@@ -5,7 +5,7 @@ from codemode.agent.history import History
 from codemode.agent.loop import Agent, Watcher
 from codemode.agent.openai_responses import OpenAIResponses
 from codemode.agent.provider import Provider, Retry
-from codemode.agent.turn import TurnResult
+from codemode.agent.turn import TurnResult, tokens_of
 
 __all__ = [
     "Agent",
@@ -16,4 +16,5 @@ __all__ = [
     "Retry",
     "TurnResult",
     "Watcher",
+    "tokens_of",
 ]

@@ -24,6 +24,7 @@ class CommandLineApprover:
     def __init__(self, allowed: Collection[str], terminal: Terminal | None) -> None:
         self._allowed = frozenset(allowed)
         self._terminal = terminal
+        self._asking = trio.Lock()  # agents that work beside each other are asked for one after the other
 
     async def __call__(self, requests: Sequence[ApprovalRequest]) -> list[Answer]:
         answers: dict[int, Answer] = {
@@ -38,7 +39,8 @@ class CommandLineApprover:
                     f"{asked[0][1].reason}: this needs approval, and there is no terminal to ask on; "
                     f"run the command on one, or with {options}"
                 )
-            answer = await self._ask(self._terminal, [each for _, each in asked])
+            async with self._asking:
+                answer = await self._ask(self._terminal, [each for _, each in asked])
             answers.update(dict.fromkeys((index for index, _ in asked), answer))
         return [answers[index] for index in range(len(requests))]
 
@@ -53,7 +55,7 @@ class CommandLineApprover:
         while True:
             terminal.writer.write(f"Allow {what}? [y] yes  [a] yes, for the whole run  [n] no: ")
             terminal.writer.flush()
-            line = await terminal.read_line()
+            line = await terminal.read_line(first=True)
             answer: Answer | None = "cancelled" if line is None else _ANSWERS.get(line.strip().lower()[:1])
             if answer is not None:
                 return answer
@@ -65,9 +67,24 @@ class Terminal:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self.writer = open(descriptor, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+        self._reading = trio.Lock()
+        self._patient = trio.CancelScope()  # around the wait of one that lets others go first
 
-    async def read_line(self) -> str | None:
-        """Wait for a line that somebody types; None when the terminal is gone. Cancellation reads nothing."""
+    async def read_line(self, *, first: bool = False) -> str | None:
+        """Wait for a line that somebody types; None when the terminal is gone. Cancellation reads nothing.
+
+        Of several who wait, each gets a line of its own; who is to be `first` comes before those who are not.
+        """
+        if first:
+            self._patient.cancel()
+            async with self._reading:
+                return await self._read_line()
+        while True:
+            async with self._reading:
+                with trio.CancelScope() as self._patient:
+                    return await self._read_line()
+
+    async def _read_line(self) -> str | None:
         await trio.lowlevel.wait_readable(self._descriptor)
         try:
             typed = os.read(self._descriptor, 4096)  # a terminal gives whole lines

@@ -49,7 +49,7 @@ class TerminalAsker:
         while True:
             writer.write(prompt)
             writer.flush()
-            line = await self._terminal.read_line()
+            line = await self._terminal.read_line(first=True)
             if line is None:
                 return None
             typed = line.strip()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from codemode.lazy import public_names
 
 if TYPE_CHECKING:
+    from codemode.toolkits.agents import AgentLimits, agents
     from codemode.toolkits.filesystem import files
     from codemode.toolkits.jobs import Jobs
     from codemode.toolkits.mounting import plugins
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from codemode.toolkits.todo import todo
 
 __all__ = [
+    "AgentLimits",
     "Asker",
     "Jobs",
     "Option",
@@ -26,6 +28,7 @@ __all__ = [
     "Question",
     "Reply",
     "StructuredOutput",
+    "agents",
     "files",
     "plugins",
     "questions",
@@ -36,6 +39,7 @@ __all__ = [
 __getattr__, __dir__ = public_names(
     __name__,
     {
+        "agents": "AgentLimits agents",
         "filesystem": "files",
         "jobs": "Jobs",
         "mounting": "plugins",

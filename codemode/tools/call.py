@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -18,6 +18,7 @@ __all__ = [
     "Failure",
     "FailureReason",
     "Outcome",
+    "Recorder",
     "Success",
     "Token",
     "failure",
@@ -32,7 +33,7 @@ ABORTED_BEFORE_DISPATCH = "ABORTED_BEFORE_DISPATCH"
 class Token:
     """The identity of one call: minted for it, comparable by identity only, holding nothing."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
 
 Recorder: TypeAlias = Callable[[str, JSON, bool], None]
@@ -44,7 +45,8 @@ class Call(Struct, frozen=True, eq=False, kw_only=True):
 
     `arguments` are frozen. A direct call is made by the model and has no `parent`; a nested one is made
     by a program, and its `parent` is the token of the `run_code` call around it. `root_id` is the id of
-    the outermost call. `read_only` is what its tool declares.
+    the outermost call. `read_only` is what its tool declares. `scope` is the `codemode.Scope` that it was made in,
+    whose tools and hooks hold for it: a tool that makes calls itself makes them there, or in a scope over it.
     """
 
     token: Token
@@ -55,6 +57,7 @@ class Call(Struct, frozen=True, eq=False, kw_only=True):
     parent: Token | None = None
     read_only: bool = False
     recorder: Recorder | None = None
+    scope: Any = None  # a scope is of a higher floor, which this one cannot name
 
     @property
     def is_direct(self) -> bool:

@@ -135,7 +135,7 @@ class Pipeline:
 
     `run_code` is the tool of that name, if there is one; it stands outside the registry. `approvals` answers
     asks. `bodies` are where bodies run that may not stop; without it a body holds its caller. `recorder` is
-    where tools put events of their own.
+    where tools put events of their own; `scope` is what calls say they were made in.
     """
 
     def __init__(
@@ -146,12 +146,14 @@ class Pipeline:
         approvals: Approvals | None = None,
         bodies: Bodies | None = None,
         recorder: Recorder | None = None,
+        scope: object = None,
     ) -> None:
         self.registry = registry
         self.run_code = run_code
         self.approvals = approvals or Approvals(None)
         self.bodies = bodies
         self.recorder = recorder
+        self.scope = scope
 
     async def execute(
         self,
@@ -215,6 +217,7 @@ class Pipeline:
             parent=parent,
             read_only=tool is not None and tool.read_only,
             recorder=self.recorder,
+            scope=self.scope,
         )
         dispatch = Dispatch(call, tool, self.registry.hooks)
         if problem is not None:

@@ -1,0 +1,189 @@
+"""`workflow`: a program in the same interpreter as any other, behind the same walls, that starts agents.
+
+It runs in a scope of its own over its caller's, with `agent` and `arguments` beside the caller's tools, more time
+than other programs have, and its log in a session of its own. Nothing of its text is read here.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Annotated, Any, NotRequired, TypedDict
+
+import trio
+from msgspec import Meta, Struct, structs
+
+from codemode import Call, Text, Tool, ToolArgumentsError, ToolDefinitionError, ToolError, as_json, text, tool
+from codemode.toolkits.agents.running import NAMES, Agents, Place, Task, cut, new_id, note, scope_of
+
+__all__ = ["RunValue", "workflow_tool"]
+
+_MARGIN_SECONDS = 60.0  # beyond the run's own limit, to stop its agents
+_CALLS = 10_000  # tool calls of one workflow, its agents' not counted
+
+Script = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        description="a program as run_code takes it; `tools.agent(prompt=…)` starts an agent, "
+        "`tools.arguments()` gives `args`",
+    ),
+]
+Arguments = Annotated[dict[str, Any], Meta(description="what `tools.arguments()` gives to the script")]
+Prompt = Annotated[str, Meta(description="the whole task: the agent knows nothing but this")]
+Description = Annotated[str, Meta(description="the task in a few words, for the log")]
+Schema = Annotated[
+    dict[str, Any],
+    Meta(description="a JSON Schema with an object at its root: the value that it has to give"),
+]
+ToolNames = Annotated[list[str], Meta(description="the only tools it gets, by name")]
+ReadOnly = Annotated[
+    bool, Meta(description="it gets only tools that change nothing; such agents may overlap")
+]
+
+
+class Phase(TypedDict):
+    title: str
+    detail: NotRequired[str]
+
+
+class About(TypedDict):
+    """What the workflow is for. `phases` are for who reads it; further keys are not looked at."""
+
+    name: str
+    description: str
+    whenToUse: NotRequired[str]
+    phases: NotRequired[list[Phase]]
+
+
+class RunValue(Struct, frozen=True, forbid_unknown_fields=True):
+    runId: str
+    agentsStarted: int
+    result: Any
+
+
+def workflow_tool(family: Agents) -> Tool:
+    @tool(
+        render=_render,
+        read_only=family.read_only,
+        timeout=family.limits.workflow_seconds + _MARGIN_SECONDS,
+    )
+    async def workflow(script: Script, meta: About, call: Call, args: Arguments | None = None) -> RunValue:
+        """Run a program that starts agents, and get what it returns.
+
+        The script is written as for run_code. Beside your tools it has `tools.agent(prompt=…, description=…, tools=…,
+        read_only=…, schema=…)`, which starts an agent and gives its last message as text, or with `schema` the value
+        of that schema; a failed one raises ToolCallError with a `code`. Agents with `read_only=True` overlap in an
+        `asyncio.gather`. The script's own limits are longer than those of run_code.
+        """
+        problems = [name for name in ("name", "description") if not meta[name].strip()]
+        if problems:
+            raise ToolError(
+                f"invalid meta: {'; '.join(f'{name} is empty' for name in problems)}", code="META_INVALID"
+            )
+        if not script.strip():
+            raise ToolArgumentsError("invalid script: expected a program")
+        run = _Workflow(family, call, family.place(call))
+        return RunValue(run.id, *await run.go(script, meta, args or {}))
+
+    return workflow
+
+
+class _Workflow:
+    """One run of a workflow."""
+
+    def __init__(self, family: Agents, call: Call, place: Place) -> None:
+        self.id = new_id()
+        self._family = family
+        self._call = call
+        self._place = place
+        self._started = 0
+
+    async def go(self, script: str, meta: About, args: dict[str, Any]) -> tuple[int, Any]:
+        """Run the program; return how many agents it started, and its result. Raises `ToolError`."""
+        scope = scope_of(self._call)
+        seconds = self._family.limits.workflow_seconds
+        most = max(scope.limits.max_calls, _CALLS)
+        limits = structs.replace(scope.limits, wall_seconds=seconds, max_calls=most)
+        denied = [name for name in NAMES if name in scope.registry]
+        facts = {"runId": self.id, "callId": self._call.id}
+        end: dict[str, Any] = {"outcome": "aborted"}
+        async with self._family.session(self._place, self.id) as session:
+            started = {"name": meta["name"], "description": meta["description"]}
+            if session.path is not None:
+                started["session"] = session.path
+            note(self._call, "workflow/start", facts | started)
+            own = scope.scope(
+                [self._agent_tool(), _arguments_tool(args)], deny=denied, session=session, limits=limits
+            )
+            try:
+                result = await own.run(script, meta["name"])
+                end["outcome"] = "ok" if result.error is None else result.error.kind
+            finally:
+                note(self._call, "workflow/end", facts | end | {"agentsStarted": self._started})
+        if result.error is not None:
+            if result.error.kind == "abort":
+                raise ToolError(f"workflow run was cancelled ({result.error.message})", code="ABORTED")
+            printed = "\n".join(result.logs)
+            before = f"\nPrinted before:\n{cut(printed, 8_000)}" if printed else ""
+            raise ToolError(
+                f"workflow run failed: {result.error.kind}: {result.error.message}{before}",
+                code="WORKFLOW_FAILED",
+            )
+        return self._started, result.result
+
+    def _agent_tool(self) -> Tool:
+        family = self._family
+
+        @tool(
+            render=as_json,
+            parallel=family.may_overlap,
+            read_only=family.read_only,
+            timeout=family.limits.seconds + _MARGIN_SECONDS,
+        )
+        async def agent(
+            prompt: Prompt,
+            call: Call,
+            description: Description = "",
+            tools: ToolNames | None = None,
+            read_only: ReadOnly = False,
+            schema: Schema | None = None,
+        ) -> Any:
+            """Start an agent and wait for what it gives: text, or a value of `schema`."""
+            task = Task(
+                prompt=prompt,
+                description=description or prompt[:80],
+                tools=tools,
+                read_only=read_only,
+                schema=schema,
+            )
+            try:
+                report = await family.run(
+                    call, task, self._place, over=scope_of(self._call), started=self._count
+                )
+            except ToolDefinitionError as error:
+                raise ToolArgumentsError(f"invalid schema: {error}") from None
+            return report.text if schema is None else report.value
+
+        return agent
+
+    def _count(self) -> None:
+        self._started += 1
+
+
+def _arguments_tool(args: dict[str, Any]) -> Tool:
+    @tool(render=as_json, parallel=True, read_only=True)
+    async def arguments() -> dict[str, Any]:
+        """Give the arguments of this workflow."""
+        await trio.lowlevel.checkpoint()
+        return copy.deepcopy(args)
+
+    return arguments
+
+
+def _render(arguments: Any, value: Any) -> list[Text]:
+    count = value["agentsStarted"]
+    name = json.dumps(arguments["meta"]["name"], ensure_ascii=False)
+    agents = "agent" if count == 1 else "agents"
+    shown = json.dumps(value["result"], ensure_ascii=False, indent=2)
+    return [text(f"workflow {name} completed ({count} {agents}).\nReturn value:\n{cut(shown)}")]
