@@ -348,9 +348,11 @@ class _Forks:
     def _spawn(self, message: control.Spawn, channel: int) -> None:
         try:
             way = self._cage.prepare(channel, message.memory_bytes, message.cpu_seconds)
+            # Where its program is there already, that is all the warmth it needs.
+            is_early = not _is_readable(channel)
             pid = pages.fork()
             if pid == 0:
-                self._be_guest(way)
+                self._be_guest(way, is_early)
         except OSError as error:
             self._refuse(message, error.strerror or str(error))
             return
@@ -373,12 +375,12 @@ class _Forks:
     def _refuse(self, message: control.Spawn, reason: str) -> None:
         self._channel.send(control.pack(control.Refused(message.id, reason)))
 
-    def _be_guest(self, way: Way) -> NoReturn:
+    def _be_guest(self, way: Way, is_early: bool) -> NoReturn:
         code = _NOT_CONFINED
         try:
             enter(way)
             code = _FAILED
-            if not _is_readable(CHANNEL):  # else its program is there already, and is all the warmth it needs
+            if is_early:
                 self._language.warm_up()
             self._language.serve(CHANNEL)
             code = 0

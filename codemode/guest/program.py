@@ -17,7 +17,7 @@ import msgspec
 
 from codemode import values, wire
 from codemode.control import PackageOrder
-from codemode.guest.language.builtins import forget_run, guest_builtins
+from codemode.guest.language.builtins import guest_builtins
 from codemode.guest.language.compiler import Refused, Unparsable, compile_program
 from codemode.guest.language.frozen import guard_class_methods, protect_classes
 from codemode.guest.language.receivers import check_receivers
@@ -43,10 +43,8 @@ _OUT_OF_MEMORY: Final = wire.pack(
 )
 
 _SMALL: Final = """
-rows = tools.echo(value=1)
-for row in rows:
-    print(f"{row}")
-return {"rows": len(rows)}
+print(tools.echo(value=1))
+return {"rows": 1}
 """
 """What each guest rehearses: the way of nearly every program, and not a page more, for each costs 4 KiB and a copy."""
 
@@ -75,6 +73,19 @@ return json.loads(json.dumps(gather(rows)))
 """What the zygote rehearses: more of the language, so that its caches are filled and its code specialised."""
 
 
+_BUILTINS: Final = guest_builtins(
+    {
+        "print": streams.print_,
+        "eval": expressions.evaluate,
+        "__import__": imports.import_module,
+        "ToolCallError": ToolCallError,
+        "tools": None,
+    }
+)
+"""One table for all runs of a process, of which a guest has one: a copy would touch every object in it, and with it the
+page that the object is on. `tools` alone differs from run to run."""
+
+
 def prepare(
     packages: Sequence[PackageOrder] = (), announce: Callable[[str], None] = lambda name: None
 ) -> None:
@@ -97,41 +108,39 @@ def prepare(
     protect_classes()
     sys.unraisablehook = _ignore
     for _ in range(_REHEARSALS):
-        _rehearse(_BROAD)
+        _serve(_Rehearsal(_BROAD_FRAMES))
         warm_up()
 
 
 def warm_up() -> None:
     """Run a small program from end to end, so that the pages it touches are this process's own already."""
-    _rehearse(_SMALL)
+    _serve(_Rehearsal(_SMALL_FRAMES))
 
 
-def _rehearse(source: str) -> None:
+def _frames(source: str) -> bytes:
+    """What a host says to a program that makes one call."""
     tool = wire.ToolName("echo", ("value",), False, "echo(value)")
-    _serve(
-        _Rehearsal(
-            wire.Program(source, (tool,), wire.GuestLimits(1 << 16, 1 << 16, 1 << 12)),
-            wire.Value(1, msgspec.Raw(wire.encode_value([1, {"a": "b"}]))),
-        )
-    )
+    program = wire.Program(source, (tool,), wire.GuestLimits(1 << 16, 1 << 16, 1 << 12))
+    return wire.pack(program) + wire.pack(wire.Value(1, msgspec.Raw(wire.encode_value([1, {"a": "b"}]))))
+
+
+_SMALL_FRAMES: Final = _frames(_SMALL)
+_BROAD_FRAMES: Final = _frames(_BROAD)
 
 
 class _Rehearsal(Channel):
-    """A channel that leads nowhere and hears what it is told."""
+    """A channel that leads nowhere and hears what it is told, once."""
 
-    def __init__(self, *frames: wire.FromHost) -> None:
+    def __init__(self, frames: bytes) -> None:
         super().__init__(-1)
-        self._script = list(frames)
-        self.ends: list[bytes] = []
+        self._said = frames
 
     def send_packed(self, packed: bytes) -> None:
-        self.ends[:] = [packed]
+        pass
 
-    def _read(self) -> None:
-        if not self._script:
-            raise Disconnected
-        packed = wire.pack(self._script.pop(0))
-        self._received.extend(wire.from_host(body) for body in self._reader.feed(packed))
+    def _hear(self) -> bytes:
+        said, self._said = self._said, b""
+        return said
 
 
 def serve(fd: int) -> None:
@@ -152,7 +161,7 @@ def _serve(channel: Channel) -> None:
             _run(this)
         finally:
             run.end()
-            forget_run()
+            _BUILTINS["tools"] = None  # the next run would otherwise have to let go of them
             sys.stdout, sys.stderr = streams_before
     except (Disconnected, wire.WireError, msgspec.MsgspecError):
         return
@@ -189,18 +198,10 @@ def _end_of(this: run.Run) -> wire.Done | wire.Failed:
 
 
 def _execute(this: run.Run) -> tuple[Any, ...] | None:
-    tools = this.program.tools
-    names: dict[str, Any] = {
-        "print": streams.print_,
-        "eval": expressions.evaluate,
-        "__import__": imports.import_module,
-        "ToolCallError": ToolCallError,
-        "tools": None,
-    }
-    table = guest_builtins(names)
-    compiled = compile_program(this.program.source, given=table, exports=imports.exports)
-    table["tools"] = Tools(tools, this.loop.call if compiled.uses_await else this.calls.wait)
-    this.globals.update({"__name__": "__main__", "__doc__": None, "__builtins__": table})
+    compiled = compile_program(this.program.source, given=_BUILTINS, exports=imports.exports)
+    call = this.loop.call if compiled.uses_await else this.calls.wait
+    _BUILTINS["tools"] = Tools(this.program.tools, call)
+    this.globals.update({"__name__": "__main__", "__doc__": None, "__builtins__": _BUILTINS})
     function = types.FunctionType(compiled.code, this.globals)
     outcome: tuple[Any, ...] | None = this.loop.run_main(function()) if compiled.uses_await else function()
     return outcome

@@ -79,9 +79,9 @@ class Pool:
     async def keep_filled(self) -> None:
         """Refill as `refill_soon` asks for it, until the pool is closed. Cancellation stops it and nothing else."""
         while not self._closed:
-            await self._noted.park()
             while self._short:
                 self.refill(self._short.popitem()[0])
+            await self._noted.park()
 
     def _queue(self, pair: Pair) -> _Queue:
         """Return the queue that a run with this pair takes from, and remember that it was asked for."""

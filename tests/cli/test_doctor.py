@@ -44,9 +44,12 @@ class _Late:
     def find_spec(self, name, path=None, target=None):
         module = sys.modules.get("codemode.guest.confine.seccomp")
         if module is not None and hasattr(module, "Door"):
-            def close(self, pid):
-                raise OSError(38, "Function not implemented")
-            module.Door.close = close
+            def prepared(self, prepared=module.Filter.prepared):
+                door = prepared(self)
+                return door._replace(call=door.call._replace(call=(5000, 0, 0, 0, 0, 0)))  # no such call
+            if module.Filter.prepared.__name__ != "lacking":
+                prepared.__name__ = "lacking"
+                module.Filter.prepared = prepared
         return None
 sys.meta_path.insert(0, _Late())
 """

@@ -44,7 +44,7 @@ async def settled(sandbox: LocalSandbox, count: int) -> set[int]:
     assert await eventually(
         lambda: (
             len(descendants(zygote.pid)) == count
-            and all(guest.pidfd >= 0 for guest in zygote._guests.values())
+            and all(guest.pidfd >= 0 and not guest._doomed for guest in zygote._guests.values())
         )
     )
     return descendants(zygote.pid)
@@ -168,6 +168,7 @@ async def test_entering_can_be_cancelled_at_every_checkpoint(no_language_wall: N
 async def test_a_killed_zygote_ends_the_running_and_the_next_run_starts_another(bare: LocalSandbox) -> None:
     zygote = bare._zygote
     assert zygote is not None
+    await settled(bare, 3)
     await settled(bare, 3)
     before = descriptors()
     recorder = Recorder(lambda request: os.kill(zygote.pid, signal.SIGKILL))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from codemode.guest.confine import process, rlimits, seccomp
-from codemode.guest.confine.kernel import Prepared
+from codemode.guest.confine.kernel import Call, Prepared, failed, make
 from codemode.guest.confine.rlimits import Size
 from codemode.guest.confine.table import CHANNEL
 
 __all__ = ["DESCRIPTOR", "FILTER", "LIMITS", "Cage", "Unconfined", "Way", "enter"]
 
+CHANNEL_LAYER: Final = "the channel"
 DESCRIPTOR: Final = "one descriptor"
 LIMITS: Final = "resource limits"
 FILTER: Final = "seccomp"
@@ -55,66 +56,34 @@ class Cage:
             limits = self._limits[pair] = rlimits.guest_limits(self.base, memory_bytes, cpu_seconds)
             if len(self._limits) > _PAIRS:
                 self._limits.popitem(last=False)
+        layers = (
+            (CHANNEL_LAYER, process.moving_to(channel, CHANNEL)),
+            (DESCRIPTOR, self._closing),
+            (LIMITS, limits),
+            (FILTER, (self._door.call,)),
+        )
         return Way(
             self.zygote,
-            self._own_end,
-            process.moving_to(channel, CHANNEL),
-            self._closing,
-            limits,
-            self._door,
+            self._own_end.call,
+            not self._closing,
+            tuple((layer, prepared.call) for layer, calls in layers for prepared in calls),
+            self._door.pid,
             self.lacking,
         )
 
 
 class Way(NamedTuple):
-    """The way of one guest behind the wall, prepared by its zygote."""
+    """The way of one guest behind the wall, prepared by its zygote.
+
+    `calls` are system calls with their arguments, in order, each with the layer that it is a part of.
+    """
 
     zygote: int
-    own_end: Prepared
-    channel: list[Prepared]
-    closing: list[Prepared]
-    limits: list[Prepared]
-    door: seccomp.Door
+    own_end: Call
+    close_by_hand: bool
+    calls: tuple[tuple[str, Call], ...]
+    filtered: ctypes.c_uint32
     lacking: frozenset[str]
-
-    def die_with_zygote(self) -> None:
-        self.own_end.make()
-        if os.getppid() != self.zygote:
-            os._exit(1)
-
-    def take_channel(self) -> None:
-        for call in self.channel:
-            call.make()
-
-    def close_others(self) -> None:
-        if not self.closing:
-            os.closerange(0, CHANNEL)
-            os.closerange(CHANNEL + 1, os.sysconf("SC_OPEN_MAX"))
-        for call in self.closing:
-            call.make()
-
-    def set_limits(self) -> None:
-        """Set every limit that can be set, also when one of them cannot."""
-        problem: OSError | None = None
-        for call in self.limits:
-            try:
-                call.make()
-            except OSError as error:
-                problem = problem or error
-        if problem is not None:
-            raise problem
-
-    def close_door(self) -> None:
-        self.door.close(os.getpid())
-
-
-_STEPS: Final[tuple[tuple[str, Callable[[Way], None]], ...]] = (
-    ("death with the zygote", Way.die_with_zygote),
-    ("the channel", Way.take_channel),
-    (DESCRIPTOR, Way.close_others),
-    (LIMITS, Way.set_limits),
-    (FILTER, Way.close_door),
-)
 
 
 def enter(way: Way) -> dict[str, str]:
@@ -124,13 +93,25 @@ def enter(way: Way) -> dict[str, str]:
     the same for all.
     Returns what kept off which of the layers that `way` may lack. Raises `Unconfined` when another one cannot be put
     on; the caller then ends the process.
+
+    It is one loop over what was put down before the fork, since each line and each object that a guest comes by costs
+    it a page.
     """
+    zygote, own_end, close_by_hand, calls, filtered, lacking = way
     missing: dict[str, str] = {}
-    for layer, put_on in _STEPS:
-        try:
-            put_on(way)
-        except (OSError, ValueError) as error:
-            if layer not in way.lacking:
-                raise Unconfined(layer, str(error)) from error
-            missing[layer] = str(error)
+    if make(*own_end) < 0:
+        raise Unconfined("death with the zygote", str(failed()))
+    if os.getppid() != zygote:
+        os._exit(1)
+    filtered.value = os.getpid()
+    for layer, call in calls:
+        if close_by_hand and layer == LIMITS:
+            close_by_hand = False
+            os.closerange(0, CHANNEL)
+            os.closerange(CHANNEL + 1, os.sysconf("SC_OPEN_MAX"))
+        if make(*call) < 0:
+            problem = str(failed())
+            if layer not in lacking:
+                raise Unconfined(layer, problem)
+            missing.setdefault(layer, problem)
     return missing

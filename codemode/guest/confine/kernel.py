@@ -9,9 +9,25 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
-__all__ = ["MACHINE", "NUMBERS", "Prepared", "call", "mount", "prctl", "syscall", "umount", "unshare"]
+__all__ = [
+    "MACHINE",
+    "NUMBERS",
+    "Call",
+    "Prepared",
+    "call",
+    "failed",
+    "make",
+    "mount",
+    "prctl",
+    "syscall",
+    "umount",
+    "unshare",
+]
+
+Call: TypeAlias = tuple[int, ...]
+"""A system call's number and its arguments."""
 
 MACHINE: Final = platform.machine()
 
@@ -51,15 +67,16 @@ NUMBERS: Final = _NUMBERS.get(MACHINE, {})
 """Empty on a machine that this wall does not know."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_plain = ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_long] * 6, use_errno=True)(("syscall", _libc))
-"""`syscall` once more, for whole numbers alone, which need no looking at."""
+make = ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_long] * 6, use_errno=True)(("syscall", _libc))
+"""`syscall` for six whole numbers, which need no looking at; below 0 it failed, and `failed` says how."""
 _syscall = _libc.syscall
 _syscall.restype = ctypes.c_long
 _prctl = _libc.prctl
 _prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong]
 
 
-def _failed() -> OSError:
+def failed() -> OSError:
+    """Return the error of the call that has just failed."""
     number = ctypes.get_errno()
     return OSError(number, os.strerror(number))
 
@@ -68,7 +85,7 @@ def prctl(option: int, value: int = 0) -> int:
     """Call prctl(2) with one argument. Raises OSError."""
     result: int = _prctl(option, value, 0, 0, 0)
     if result < 0:
-        raise _failed()
+        raise failed()
     return result
 
 
@@ -76,7 +93,7 @@ def syscall(number: int, *arguments: object) -> int:
     """Make a raw system call; arguments are ctypes values, bytes, None or small integers. Raises OSError."""
     result: int = _syscall(ctypes.c_long(number), *arguments)
     if result < 0:
-        raise _failed()
+        raise failed()
     return result
 
 
@@ -87,13 +104,12 @@ def call(name: str, *arguments: object) -> int:
 
 class Prepared(NamedTuple):
     """A system call with its arguments, all put down before a fork, so that a child that makes it has nothing to
-    look up, to convert or to allocate: what a child touches, it must copy.
+    look up, to convert or to allocate: what a child touches, it must copy. `make(*prepared.call)` makes it.
 
     An argument is a number, or what lies in memory: then it is passed as its address, and kept as long as this.
     """
 
-    number: int
-    arguments: tuple[int, ...]
+    call: Call
     kept: tuple[ctypes.Structure | ctypes.Array[ctypes.c_char], ...]
 
     @classmethod
@@ -101,18 +117,13 @@ class Prepared(NamedTuple):
         """Prepare a call by a name of `NUMBERS`, with at most five arguments."""
         numbers = [part if isinstance(part, int) else ctypes.addressof(part) for part in arguments]
         kept = tuple(part for part in arguments if not isinstance(part, int))
-        return cls(NUMBERS[name], (*numbers, *[0] * (5 - len(numbers))), kept)
-
-    def make(self) -> None:
-        """Make the call. Raises OSError."""
-        if _plain(self.number, *self.arguments) < 0:
-            raise _failed()
+        return cls((NUMBERS[name], *numbers, *[0] * (5 - len(numbers))), kept)
 
 
 def unshare(flags: int) -> None:
     """Leave the namespaces that `flags` name. Raises OSError."""
     if _libc.unshare(ctypes.c_int(flags)) < 0:
-        raise _failed()
+        raise failed()
 
 
 def mount(
@@ -120,10 +131,10 @@ def mount(
 ) -> None:
     """Call mount(2). Raises OSError."""
     if _libc.mount(source, target, kind, ctypes.c_ulong(flags), options) < 0:
-        raise _failed()
+        raise failed()
 
 
 def umount(target: bytes, flags: int) -> None:
     """Call umount2(2). Raises OSError."""
     if _libc.umount2(target, ctypes.c_int(flags)) < 0:
-        raise _failed()
+        raise failed()

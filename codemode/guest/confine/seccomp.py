@@ -78,15 +78,10 @@ class Filter(NamedTuple):
 
 
 class Door(NamedTuple):
-    """A filter that is ready to be installed."""
+    """A filter that is ready to be installed, for ever, by the process whose number is written to `pid`."""
 
     pid: ctypes.c_uint32
     call: kernel.Prepared
-
-    def close(self, pid: int) -> None:
-        """Put the filter on this process, whose number `pid` is, for ever. Raises OSError."""
-        self.pid.value = pid
-        self.call.make()
 
 
 class _Assembler:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from codemode.guest.language import guards, names, ownership
 from codemode.guest.language.classes import Type, build_class, class_of, is_callable
 
-__all__ = ["UNAVAILABLE", "forget_run", "guest_builtins", "module_builtins"]
+__all__ = ["UNAVAILABLE", "guest_builtins", "module_builtins"]
 
 _AS_THEY_ARE = """
     abs aiter all anext any ascii bin bool bytearray bytes chr classmethod complex dict divmod enumerate
@@ -69,25 +69,13 @@ def _vars(*args: Any) -> Any:
 
 
 def guest_builtins(run_names: dict[str, Any]) -> dict[str, Any]:
-    """Return the builtins of one run: the fixed ones, and what is made for the run (print, eval, tools, imports).
-
-    It is one table, and each run's names replace those of the run before: a copy would touch every object in it,
-    and with it the page that the object is on.
-    """
-    _table.update(run_names)
-    return _table
+    """Return the builtins of a run: the fixed ones, and what others make for it (print, eval, tools, imports)."""
+    return {**_make_fixed(), **run_names}
 
 
 def module_builtins(module_names: dict[str, Any]) -> dict[str, Any]:
     """Return the builtins of a package's modules: those of a program, without tools, and what is made for them."""
-    table = {**_table, **module_names}
-    table.pop("tools", None)
-    return table
-
-
-def forget_run() -> None:
-    """Let go of the tools of a run that is over; the next run would otherwise do it."""
-    _table["tools"] = None
+    return {**_make_fixed(), **module_names}
 
 
 def _make_fixed() -> dict[str, Any]:
@@ -121,6 +109,3 @@ def _make_fixed() -> dict[str, Any]:
     _dir.__name__ = _dir.__qualname__ = "dir"
     _vars.__name__ = _vars.__qualname__ = "vars"
     return table
-
-
-_table = _make_fixed()

@@ -13,11 +13,10 @@ from __future__ import annotations
 import __future__
 
 import ast
-import contextlib
 import gc
 import sys
 import warnings
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -77,7 +76,7 @@ def compile_program(
     `from module import *`. Raises `Unparsable` or `Refused`.
     """
     policy = Policy(source, exports, given)
-    with _undisturbed():
+    with _Undisturbed():
         tree = _checked(source, policy)
         outer = _compile(_wrap(tree, policy), PROGRAM, policy.future_annotations)
     (code,) = (constant for constant in outer.co_consts if type(constant) is CodeType)
@@ -99,25 +98,28 @@ def compile_module(
     Raises `Unparsable` or `Refused`.
     """
     policy = Policy(source, exports, given, home)
-    with _undisturbed():
+    with _Undisturbed():
         tree = _checked(source, policy)
         code = _compile(tree, filename, policy.future_annotations)
     _look_again(code, imports_private=True)
     return code
 
 
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
+class _Undisturbed:
     """Nothing is garbage until compiling is done, and a SyntaxWarning is no concern of the run."""
-    collecting = gc.isenabled()
-    gc.disable()
-    filters: list[Any] = warnings.filters  # type: ignore[assignment]
-    filters.insert(0, _NO_WARNINGS)
-    try:
-        yield
-    finally:
+
+    __slots__ = ("_collecting",)
+
+    def __enter__(self) -> None:
+        self._collecting = gc.isenabled()
+        gc.disable()
+        filters: list[Any] = warnings.filters  # type: ignore[assignment]
+        filters.insert(0, _NO_WARNINGS)
+
+    def __exit__(self, *_: object) -> None:
+        filters: list[Any] = warnings.filters  # type: ignore[assignment]
         filters.remove(_NO_WARNINGS)
-        if collecting:
+        if self._collecting:
             gc.enable()
 
 

@@ -68,13 +68,16 @@ class Channel:
         return bool(self._poll.poll(max(0.0, min(seconds, 86_400.0)) * 1000))
 
     def _read(self) -> None:
-        try:
-            data = os.read(self._fd, _CHUNK)
-        except OSError:
-            raise Disconnected from None
+        data = self._hear()
         if not data:
             raise Disconnected
         self._received.extend(wire.from_host(body) for body in self._reader.feed(data))
+
+    def _hear(self) -> bytes:
+        try:
+            return os.read(self._fd, _CHUNK)
+        except OSError:
+            raise Disconnected from None
 
 
 class Output:

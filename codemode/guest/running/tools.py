@@ -139,27 +139,38 @@ class Tools:
     A tool comes before a helper of the same name, which is then reached with an underscore behind it.
     """
 
-    __slots__ = ("_discovery", "_table")
+    __slots__ = ("_discovery", "_table", "_tools")
 
     def __init__(
         self, tools: Sequence[wire.ToolName], call: Callable[[wire.ToolName, dict[str, Any]], Any]
     ) -> None:
         self._table = {tool.name: Tool(tool, call) for tool in tools}
-        self._discovery = Discovery(tools)
+        self._tools = tools
+        self._discovery: Discovery | None = None
 
     def __getattr__(self, name: str) -> Tool | _Helper:
         tool = self._table.get(name)
         if tool is None:
             plain = name.removesuffix("_")
             if plain in HELPERS:
-                return _Helper(plain, self._discovery.search if plain == "search" else self._describe)
+                return _Helper(plain, self._search if plain == "search" else self._describe)
             raise AttributeError(_unknown(name, self._table), name=name)
         return tool
 
     def _describe(self, name: str) -> str:
         """Return the signature of a tool with the types that it uses."""
         self[name]
-        return self._discovery.describe(name)
+        return self._found().describe(name)
+
+    def _search(self, words: str, limit: int = 10) -> list[dict[str, str]]:
+        """Return the tools that fit best, the best first: their names, how they are called, what they do."""
+        return self._found().search(words, limit)
+
+    def _found(self) -> Discovery:
+        # Made when it is first asked for, which it seldom is.
+        if self._discovery is None:
+            self._discovery = Discovery(self._tools)
+        return self._discovery
 
     def __getitem__(self, name: str) -> Tool:
         tool = self._table.get(name) if type(name) is str else None
