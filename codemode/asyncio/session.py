@@ -28,6 +28,12 @@ class Session:
         self._engine = engine
         self._inner = inner
 
+    def of(self, engine: Engine) -> TrioSession:
+        """Return the session itself, for this engine. Raises ValueError for one of another engine."""
+        if engine is not self._engine:
+            raise ValueError("this session belongs to another engine, and only that one can write it")
+        return self._inner
+
     @property
     def path(self) -> str | None:
         """The file, or None for a session in memory."""

@@ -20,7 +20,7 @@ from codemode.loop_thread import Job, LoopThread, current_job
 from codemode.sandbox import Limits, Sandbox
 from codemode.sandbox.packages import Package
 from codemode.sdk.capabilities import Capabilities
-from codemode.sdk.checking import Check
+from codemode.sdk.checks import Check
 from codemode.sdk.prompt import DEFAULT_BUDGET
 from codemode.sync.hooks import in_thread
 from codemode.sync.session import Session
@@ -128,15 +128,34 @@ class Scope:
         mode: Mode | None = None,
         allow: Collection[str] | None = None,
         deny: Collection[str] | None = None,
+        session: Session | None = None,
+        limits: Limits | None = None,
     ) -> Scope:
-        """Return a new scope over this one; see `codemode.Scope.scope`. It lives as long as the engine does."""
-        make = functools.partial(self._inner.scope, tools, hooks=hooks, mode=mode, allow=allow, deny=deny)
+        """Return a new scope over this one; see `codemode.Scope.scope`. It lives as long as the engine does.
+
+        `session` is one of this engine.
+        """
+        make = functools.partial(
+            self._inner.scope,
+            tools,
+            hooks=hooks,
+            mode=mode,
+            allow=allow,
+            deny=deny,
+            session=None if session is None else session.of(self._engine),
+            limits=limits,
+        )
         return Scope(self._engine, self._engine.now(make))
 
     @property
     def session(self) -> Session:
         """The session that calls are logged in."""
         return Session(self._engine, self._inner.session)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of each run."""
+        return self._inner.limits
 
     def describe(self) -> list[dict[str, JSON]]:
         """Return the tools that a model may call directly here: name, description, parameters (JSON Schema)."""
@@ -254,11 +273,6 @@ class CodeMode(Scope):
             accept_missing=accept_missing,
         )
         super().__init__(Engine(), self._trio)
-
-    @property
-    def limits(self) -> Limits:
-        """The limits of each run."""
-        return self._trio.limits
 
     def __enter__(self) -> Self:
         if self._engine.thread is not None:

@@ -19,6 +19,7 @@ from codemode import (
     Accept,
     Ask,
     Block,
+    Limits,
     RunFailure,
     SandboxUnavailable,
     SessionError,
@@ -95,6 +96,11 @@ def test_direct_calls_scopes_and_descriptions():
         assert "double(number: int)" in cm.prompt()
         assert cm.capabilities() is not None
         assert scope.call("double", {"number": 3}).value == 6
+        small = cm.scope(session=cm.session, limits=Limits(max_calls=1))
+        assert small.limits.max_calls == 1
+        assert small.run("tools.double(1)\ntools.double(2)").error.kind == "call-limit"
+        with CodeMode() as other, pytest.raises(ValueError, match="belongs to another engine"):
+            other.scope(session=cm.session)
         assert scope.call("who", {}).error.code == "UNKNOWN_TOOL"
         outcomes = cm.call_all(
             [ModelCall(id=str(n), name="double", arguments={"number": n}) for n in range(3)],
