@@ -18,6 +18,7 @@ import msgspec
 from codemode import values, wire
 from codemode.control import PackageOrder
 from codemode.guest.language.builtins import guest_builtins
+from codemode.guest.language.classes import show_modules
 from codemode.guest.language.compiler import Refused, Unparsable, compile_program
 from codemode.guest.language.frozen import guard_class_methods, protect_classes
 from codemode.guest.language.receivers import check_receivers
@@ -105,6 +106,7 @@ def prepare(
     check_receivers(imports.exposed())
     making.guard_registration()
     guard_class_methods()
+    show_modules()
     protect_classes()
     sys.unraisablehook = _ignore
     for _ in range(_REHEARSALS):

@@ -334,3 +334,28 @@ def test_the_lists_name_only_what_exists_somewhere() -> None:
         assert len(public) > len(words.split()) * 0.6, name
         assert not [word for word in words.split() if word.startswith("_")]
         assert not [word for word in public if isinstance(getattr(module, word), types.ModuleType)]
+
+
+def test_a_module_prints_as_one(guest: Forge) -> None:
+    source = """
+import math, os.path, collections.abc, enum
+class Mine: pass
+class Colour(enum.Enum):
+    RED = 1
+print(math, os.path, [collections.abc], f"{math}", "%s" % math, type(math))
+return [str(x) for x in (int, Mine, Colour, ValueError, type, type(Mine), tools.rows()[0].__class__)]
+"""
+    ran = guest.run(source)
+    module = "<module 'math'>"
+    assert ran.logs == (
+        f"{module} <module 'os.path'> [<module 'collections.abc'>] {module} {module} <class 'module'>\n"
+    )
+    assert ran.result == [
+        "<class 'int'>",
+        "<class '__main__.Mine'>",
+        "<enum 'Colour'>",
+        "<class 'ValueError'>",
+        "<class 'type'>",
+        "<class 'type'>",
+        "<class 'dict'>",
+    ]

@@ -13,6 +13,7 @@ from codemode.guest.language import names
 from codemode.guest.language.dunders import why_unreadable
 from codemode.guest.language.names import DENIED, GUARDED, OWN, PLAIN, attribute_kind, is_dunder, why_denied
 from codemode.guest.language.rewrites import checked_name, hook, is_bare_super, template_is_plain
+from codemode.guest.language.typeof import is_type_call, named_type
 from codemode.guest.language.walk import MODULE_DUNDERS, Walk
 
 __all__ = ["Attributes"]
@@ -66,6 +67,14 @@ class Attributes(Walk):
             self.check_name(node, name)
         return node
 
+    # In a class body names are looked up in other ways, which `realtypes` does not follow.
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        self._contents(node)
+        if is_type_call(node.left) and self._scope.kind != "class":
+            self._type_uses.append(node)
+        return node
+
     # --------------------------------------------------------------------------------- attributes
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
@@ -87,6 +96,8 @@ class Attributes(Walk):
                     self._split_stores.append(node)
             elif name == "get_type_hints":
                 self._reads_annotations = True
+            elif name == "__name__" and is_type_call(node.value):
+                return self._named_type(node)
             return node
         if kind == DENIED:
             self.error(node, f"`.{name}` is not available: {why_denied(name)}")
@@ -102,6 +113,12 @@ class Attributes(Walk):
                 node.value = hook(names.OWN_HOOK, node.value, self.visit(node.value))
             return node
         return self._guarded(node, stored)
+
+    def _named_type(self, node: ast.Attribute) -> ast.expr:
+        made = node if self._scope.kind == "class" else named_type(node)
+        if isinstance(made, ast.IfExp):
+            self._type_uses.append(made)
+        return made
 
     def _by_super(self, node: ast.Attribute) -> None:
         """Note an attribute of `super()` that may change a list or dict; it is decided at the function's end."""
@@ -163,11 +180,6 @@ class Attributes(Walk):
                 arguments[index] = made
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
-        if (
-            isinstance(function, ast.Name)
-            and function.id == "type"
-            and len(arguments) == 1
-            and not node.keywords
-        ):
-            self._type_calls.append(function)
+        if is_type_call(node):
+            self._type_calls.append(node.func)  # type: ignore[arg-type]
         return node

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from codemode.guest.language import guards, names, ownership
 from codemode.guest.language.classes import Type, build_class, class_of, is_callable
+from codemode.values import FrozenDict, FrozenList
 
 __all__ = ["UNAVAILABLE", "guest_builtins", "module_builtins"]
 
@@ -78,6 +79,10 @@ def module_builtins(module_names: dict[str, Any]) -> dict[str, Any]:
     return {**_make_fixed(), **module_names}
 
 
+def _kinds(*classes: type) -> frozenset[type]:
+    return frozenset(classes)
+
+
 def _make_fixed() -> dict[str, Any]:
     table = {name: getattr(builtins, name) for name in _AS_THEY_ARE}
     table |= {
@@ -105,6 +110,9 @@ def _make_fixed() -> dict[str, Any]:
         names.FORMAT_HOOK: guards.read_format,
         names.TYPE_HOOK: class_of,
         names.SUPER_HOOK: guards.checked_super,
+        names.REAL_TYPE_HOOK: type,
+        names.KINDS_HOOKS["dict"]: _kinds(dict, FrozenDict),
+        names.KINDS_HOOKS["list"]: _kinds(list, FrozenList),
     }
     _dir.__name__ = _dir.__qualname__ = "dir"
     _vars.__name__ = _vars.__qualname__ = "vars"

@@ -22,6 +22,7 @@ from codemode.guest.language.names import (
     attribute_kind,
     is_dunder,
 )
+from codemode.guest.language.realtypes import real_types_stay
 from codemode.guest.language.rewrites import template_is_plain
 
 __all__ = ["UnguardedCode", "check_code"]
@@ -53,6 +54,8 @@ def check_code(code: CodeType, checked: bool = False, *, imports_private: bool =
     suspicious = any(attribute_kind(name) != PLAIN or name[:1] == "_" for name in code.co_names)
     if suspicious or _MATCH_CLASS in code.co_code[::2]:
         _check_instructions(code, checked, imports_private)
+    if not real_types_stay(code):
+        raise UnguardedCode("type")
     for constant in code.co_consts:
         if type(constant) is CodeType:
             check_code(constant, checked, imports_private=imports_private)

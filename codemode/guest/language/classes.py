@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from codemode.guest.language import guards, ownership
-from codemode.guest.language.frozen import protect_class
+from codemode.guest.language.frozen import print_classes_by, protect_class
 from codemode.values import FrozenDict, FrozenList
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "facade",
     "is_callable",
     "is_facade",
+    "show_modules",
     "stand_in",
     "visible",
 ]
@@ -100,6 +101,8 @@ class Type(metaclass=_TypeOfTypes):
 
 Type.__name__ = Type.__qualname__ = "type"
 Type.__module__ = "builtins"
+for _kind in (_Inert, _TypeOfTypes):
+    _kind.__name__ = _kind.__qualname__ = "type"
 
 _facades: set[object] = set()
 
@@ -123,6 +126,18 @@ def facade(name: str, members: Mapping[str, Any]) -> Any:
 
 def is_facade(value: object) -> bool:
     return type(value) is type and value in _facades
+
+
+_repr_of_class = type.__repr__
+
+
+def _repr(cls: Any) -> str:
+    return f"<module {_name_of(cls)!r}>" if is_facade(cls) else _repr_of_class(cls)
+
+
+def show_modules() -> None:
+    """Let facades print as modules; the way that a class prints is its metaclass's, and theirs is `type` itself."""
+    print_classes_by(_repr)
 
 
 def is_callable(value: object) -> bool:

@@ -26,6 +26,7 @@ from codemode.values import FrozenDict, FrozenList
 __all__ = [
     "guard_class_methods",
     "is_frozen",
+    "print_classes_by",
     "protect_class",
     "protect_classes",
     "refuse_frozen",
@@ -106,6 +107,50 @@ def protect_classes() -> None:
         protect_class(cls)
 
 
+def print_classes_by(method: Callable[[Any], str]) -> None:
+    """Let every class print as `method` has it, but for those whose metaclass has a `__repr__` of its own."""
+    called, offset = _calls_repr()
+    gc.get_referents(type.__dict__)[0]["__repr__"] = method
+    _modified(type)
+    waiting: list[type] = [type]
+    while waiting:
+        metaclass = waiting.pop()
+        if getattr(metaclass, "__repr__", None) is method:
+            ctypes.c_void_p.from_address(id(metaclass) + offset).value = called
+            waiting.extend(type.__subclasses__(metaclass))
+
+
+def _calls_repr() -> tuple[int, int]:
+    """Return the interpreter's function that looks `__repr__` up and calls it, and where in a type object it stands.
+
+    Found by comparing classes that have such a method with some that have not.
+    """
+
+    class One:
+        def __repr__(self) -> str:
+            return ""
+
+    class Other(int):
+        def __repr__(self) -> str:
+            return ""
+
+    class Without:
+        pass
+
+    def word(cls: type, offset: int) -> int:
+        return ctypes.c_void_p.from_address(id(cls) + offset).value or 0
+
+    step = ctypes.sizeof(ctypes.c_void_p)
+    found = [
+        offset
+        for offset in range(0, _OFFSET, step)
+        if 0 != word(One, offset) == word(Other, offset) != word(Without, offset) == word(object, offset)
+    ]
+    if len(found) != 1:
+        raise RuntimeError("the place of __repr__ in a type object was not found")
+    return word(One, found[0]), found[0]
+
+
 # ------------------------------------------------------------------------------- values of tools
 
 _mro = type.__dict__["__mro__"].__get__
@@ -176,7 +221,11 @@ class _OfInstances(_ClassMethods):
 
 
 def guard_class_methods() -> None:
-    """Put the descriptors into `type`. Doing it twice changes nothing."""
+    """Put the descriptors into `type`, and let tools' values pass for what they are. Twice changes nothing."""
+    for cls, builtin in ((FrozenDict, dict), (FrozenList, list)):
+        if cls.__name__ != builtin.__name__:  # in messages, and as type(x).__name__
+            cls.__name__ = cls.__qualname__ = builtin.__name__
+            cls.__module__ = "builtins"
     attributes = gc.get_referents(type.__dict__)[0]
     for name in CLASS_GUARDED:
         if name not in attributes:

@@ -20,18 +20,21 @@ __all__ = [
     "ASSIGNABLE_IN_CLASS",
     "CHANGERS",
     "CLASS_GUARDED",
+    "COMPARABLE_TYPES",
     "DEFINABLE",
     "DENIED",
     "FORMATTERS",
     "FORMAT_HOOK",
     "GUARDED",
     "INSTANCE",
+    "KINDS_HOOKS",
     "MARK",
     "METHODS",
     "OWN",
     "OWN_HOOK",
     "PLAIN",
     "READ_HOOK",
+    "REAL_TYPE_HOOK",
     "STORABLE",
     "SUPER_GUARDED",
     "SUPER_HOOK",
@@ -56,6 +59,13 @@ OWN_HOOK: Final = "<own>"
 READ_HOOK: Final = "<read>"
 FORMAT_HOOK: Final = "<format>"
 TYPE_HOOK: Final = "<type>"
+REAL_TYPE_HOOK: Final = (
+    "<real type>"  # Python's own `type`; what it gives is compared on the spot and held by nobody
+)
+KINDS_HOOKS: Final = {
+    "dict": "<kinds of dict>",
+    "list": "<kinds of list>",
+}  # sets: the class, and that of a tool's value
 SUPER_HOOK: Final = "<super>"
 INSTANCE: Final = "<instance>"  # attribute of every instance of a class that a program made, and of no class
 MARK: Final = "<private attributes>"  # class attribute of every class that a program made
@@ -194,6 +204,10 @@ CLASS_GUARDED = tuple("append clear extend insert pop remove reverse sort popite
 
 CHANGERS = frozenset(CLASS_GUARDED) | _words("__setitem__ __delitem__ __iadd__ __imul__ __ior__ __init__")
 """What changes a list or dict that it is given, if `super()` of a class, and not of an instance, hands it out."""
+
+COMPARABLE_TYPES = _words("bool bytearray bytes complex dict float frozenset int list set str tuple")
+"""Builtins of which `type(x) is ...` says the same of an object's real type as of what `type(x)` gives a program; for
+`dict` and `list`, if the class of a tool's value counts as one."""
 
 STORABLE = _words(
     "__name__ __qualname__ __doc__ __module__ __cause__ __context__ __suppress_context__ __traceback__ __notes__ "

@@ -18,6 +18,7 @@ from codemode.guest.language.definitions import Definitions
 from codemode.guest.language.dunders import is_pattern_name
 from codemode.guest.language.names import OWN, PLAIN, attribute_kind
 from codemode.guest.language.scopes import Scope
+from codemode.guest.language.typeof import use_real_type
 from codemode.guest.language.walk import Refusal
 
 __all__ = ["MAX_NESTED_COMPREHENSIONS", "Policy", "Refusal"]
@@ -41,9 +42,11 @@ class Policy(Attributes, Definitions):
         self.global_names |= self._bound & self._bound_in_comprehensions
         if self.future_annotations or self._reads_annotations:
             self.global_names |= self._bound  # annotations given as text are looked up in the globals
-        if not self._type_is_bound:
+        if "type" not in self._bound_types:
             for function in self._type_calls:
                 function.id = names.TYPE_HOOK  # the same, without going through a class that is called
+            for use in self._type_uses:
+                use_real_type(use, self._bound_types)
         if self._except_star:
             for node in self._split_stores:
                 self.error(

@@ -42,6 +42,8 @@ _CARRIERS = """
     Constant Subscript Starred List Tuple Slice For keyword
     """.split()
 
+_TYPES = names.COMPARABLE_TYPES | {"type"}
+
 _SIMPLE = frozenset({"ctx", "op", "ops"})  # fields of nodes that carry nothing
 
 
@@ -106,7 +108,8 @@ class Walk(RestrictingNodeTransformer):
         self._except_star = False
         self._reads_annotations = False
         self._type_calls: list[ast.Name] = []
-        self._type_is_bound = False
+        self._type_uses: list[ast.Compare | ast.IfExp] = []
+        self._bound_types: set[str] = set()
         self._comprehensions = 0
         self._scope = Scope("module", None)
 
@@ -187,8 +190,8 @@ class Walk(RestrictingNodeTransformer):
                     )
             elif is_sunder(name) and not (self._scope.kind == "class" and attribute_kind(name) == PLAIN):
                 self.error(node, f"names of the form `{name}` are reserved; drop one of the underscores")
-        elif name == "type":
-            self._type_is_bound = True
+        elif name in _TYPES:
+            self._bound_types.add(name)
         elif name == "super":
             self.error(node, "the name `super` cannot be bound; choose another")
         self._note(name)
