@@ -11,25 +11,21 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 
 import trio
 
-from codemode.agent import Agent, AnthropicMessages, OpenAIResponses, Provider
+from codemode.agent import Agent, Provider
 from codemode.cli.approve import CommandLineApprover, Terminal, open_terminal
 from codemode.cli.chat_view import ChatView
 from codemode.cli.options import add_tools, count
+from codemode.cli.providers import PROVIDERS
 from codemode.cli.set_up import Tooling, set_up
 from codemode.cli.terminal import printable, write
 from codemode.engine import CodeMode
 from codemode.errors import ConversationError, SandboxUnavailable, SessionError
 
-__all__ = ["DESCRIPTION", "PROVIDERS", "add_arguments", "command"]
-
-PROVIDERS: dict[str, type[AnthropicMessages] | type[OpenAIResponses]] = {
-    "anthropic": AnthropicMessages,
-    "openai": OpenAIResponses,
-}
+__all__ = ["DESCRIPTION", "add_arguments", "command"]
 
 _HELP = """\
 /new   leave out all that was said so far (it stays in the session)
@@ -91,26 +87,17 @@ def command(options: argparse.Namespace) -> int:
 
 async def _set_up(options: argparse.Namespace) -> int:
     terminal = open_terminal()
-    problem: ConversationError | None = None
-    code = 1
     try:
-        async with set_up(options, terminal) as tooling, AsyncExitStack() as stack:
+        async with AsyncExitStack() as stack:
             try:
-                provider = await stack.enter_async_context(_provider(options))
+                provider = await stack.enter_async_context(PROVIDERS[options.provider](options.model))
             except ConversationError as error:
-                problem = error  # said outside, where no toolkit's nursery wraps it in a group
-            else:
-                code = await _chat(tooling, options, provider, terminal)
+                return _say_no(error)
+            async with set_up(options, terminal, provider) as tooling:
+                return await _chat(tooling, options, provider, terminal)
     finally:
         if terminal is not None:
             terminal.close()
-    return code if problem is None else _say_no(problem)
-
-
-@asynccontextmanager
-async def _provider(options: argparse.Namespace) -> AsyncIterator[Provider]:
-    async with PROVIDERS[options.provider](options.model) as provider:
-        yield provider
 
 
 async def _chat(

@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -23,6 +23,9 @@ from codemode.session import Session
 from codemode.toolkits import files
 from codemode.tools.definition import Tool
 from codemode.tools.registry import Registry
+
+if TYPE_CHECKING:
+    from codemode.agent import Provider
 
 __all__ = [
     "Tooling",
@@ -60,13 +63,24 @@ def limits_of(options: argparse.Namespace) -> Limits:
 
 
 @asynccontextmanager
-async def set_up(options: argparse.Namespace, terminal: Terminal | None) -> AsyncIterator[Tooling]:
-    """Give the tools that options ask for, as long as the command runs. Raises `UsageError`."""
+async def set_up(
+    options: argparse.Namespace, terminal: Terminal | None, provider: Provider | None = None
+) -> AsyncIterator[Tooling]:
+    """Give the tools that options ask for, as long as the command runs; `provider` is the model it talks to, if any.
+
+    Raises `UsageError`.
+    """
     problem: UsageError | None = None
     async with AsyncExitStack() as stack:
         try:
             registry = _registry(options, await _mcp_registry(options, stack))
-            setting = Setting(workspace_path(options.workspace), registry, terminal)
+            setting = Setting(
+                workspace_path(options.workspace),
+                registry,
+                terminal,
+                provider=provider,
+                toolkits=frozenset(options.toolkit),
+            )
             kits = [await _open_toolkit(name, setting, stack) for name in dict.fromkeys(options.toolkit)]
             _check_allowed(options.allow, registry)
             packages = given_packages(options) if "package" in options else ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -24,6 +24,7 @@ from codemode.tools.hooks import Hooks
 from codemode.tools.registry import Registry
 
 if TYPE_CHECKING:
+    from codemode.agent import Provider
     from codemode.toolkits import Asker, Jobs
 
 __all__ = ["TOOLKITS", "Kit", "Setting"]
@@ -40,12 +41,15 @@ def _jobs() -> Jobs:
 
 
 class Setting(Struct, frozen=True):
-    """What a command gives to each toolkit. `jobs` are the background jobs of all of them."""
+    """What a command gives to each toolkit. `jobs` are the background jobs of all of them, `provider` the model that
+    the command itself talks to, `toolkits` the names of all that are asked for."""
 
     workspace: Path
     registry: Registry
     terminal: Terminal | None
     jobs: Jobs = field(default_factory=_jobs)
+    provider: Provider | None = None
+    toolkits: frozenset[str] = frozenset()
 
     @property
     def asker(self) -> Asker | None:
@@ -65,6 +69,21 @@ class Kit(Struct, frozen=True):
 Opener: TypeAlias = Callable[[Setting], AbstractAsyncContextManager[Kit]]
 """Sets a toolkit up for as long as the command runs. Raises `ToolDefinitionError` when it cannot, `ImportError` when
 what it needs is not installed."""
+
+
+@asynccontextmanager
+async def _agents(setting: Setting) -> AsyncIterator[Kit]:
+    from codemode.toolkits import agents
+
+    async with AsyncExitStack() as stack:
+        provider = setting.provider
+        if provider is None:
+            from codemode.cli.providers import provider_from_environment
+
+            provider = await stack.enter_async_context(provider_from_environment())
+        # The job tools come with `shell`, if that is there too.
+        jobs = setting.jobs if "shell" in setting.toolkits else None
+        yield Kit(agents(provider, jobs=jobs))
 
 
 @asynccontextmanager
@@ -147,6 +166,7 @@ async def _web(setting: Setting) -> AsyncIterator[Kit]:
 
 TOOLKITS: Mapping[str, Opener] = MappingProxyType(
     {
+        "agents": _agents,
         "lsp": _lsp,
         "plan": _plan,
         "plugins": _plugins,

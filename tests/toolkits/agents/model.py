@@ -43,12 +43,17 @@ def task_of(body: Json) -> str:
 
 
 class Model:
-    """A provider. `scripts` holds answers, errors to raise, and functions to await, by a part of the task."""
+    """A provider. `scripts` holds answers, errors to raise, and functions to await, by a part of the task.
+
+    With `together`, the first answers are given when so many have been asked for at once.
+    """
 
     name = NAME
     model = "model-1"
 
-    def __init__(self, **scripts: list[Any]) -> None:
+    def __init__(self, *, together: int = 1, **scripts: list[Any]) -> None:
+        self._together = together
+        self._are_together = trio.Event()
         self.scripts = scripts
         self.requests: list[Json] = []
         self.open = 0
@@ -67,7 +72,10 @@ class Model:
         self.asked.set()
         self.open += 1
         self.most_open = max(self.most_open, self.open)
+        if self.open >= self._together:
+            self._are_together.set()
         try:
+            await self._are_together.wait()
             return await self._play(body)
         finally:
             self.open -= 1

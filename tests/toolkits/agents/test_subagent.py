@@ -195,7 +195,7 @@ async def test_in_plan_mode_only_agents_that_change_nothing_are_started():
 
 @pytest.mark.parametrize(("read_only", "together"), [(True, 3), (False, 1)])
 async def test_agents_overlap_only_when_they_change_nothing(read_only, together):
-    model = Model(one=[answer(said("a")), answer(said("b")), answer(said("c"))])
+    model = Model(together=together, one=[answer(said("a")), answer(said("b")), answer(said("c"))])
     async with engine(model, programs=True) as cm:
         result = await cm.run(
             "import asyncio\n"
