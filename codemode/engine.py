@@ -277,12 +277,12 @@ class Scope:
         call = dispatch.call
         session.append(
             "tool/call",
-            {"callId": call_id, "name": name, "arguments": call.arguments, "startLogged": True},
+            FrozenDict(callId=call_id, name=name, arguments=call.arguments, startLogged=True),
         )
 
         async def log_start() -> None:
-            session.append("tool/start", {"callId": call_id})
-            await session.commit()
+            session.append("tool/start", FrozenDict(callId=call_id))
+            await _make_durable(session)
 
         try:
             try:
@@ -294,9 +294,9 @@ class Scope:
                 self._approvals.forget(call_id)
         except BaseException:
             with trio.move_on_after(_COMMIT_SECONDS, shield=True):
-                await session.commit()
+                await _make_durable(session)
             raise
-        await session.commit()
+        await _make_durable(session)
         return outcome
 
     @staticmethod
@@ -312,11 +312,9 @@ class Scope:
         program_hash = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
         session.append(
             "run/start",
-            {
-                "callId": call.id,
-                "programHash": program_hash,
-                "signaturesHash": self.registry.signatures_hash,
-            },
+            FrozenDict(
+                callId=call.id, programHash=program_hash, signaturesHash=self.registry.signatures_hash
+            ),
         )
         end: dict[str, JSON] = {"callId": call.id, "outcome": "abort"}
         try:
@@ -560,6 +558,12 @@ class _RunOptions:
 def _check_type(name: str, value: object, kind: type) -> None:
     if value is not None and not isinstance(value, kind):
         raise TypeError(f"{name}={value!r}: must be a {kind.__name__}")
+
+
+async def _make_durable(session: Session) -> None:
+    """Commit, where there is a file; a session in memory has nothing to do, and a step of the loop to lose."""
+    if session.path is not None:
+        await session.commit()
 
 
 def _new_id() -> str:

@@ -14,6 +14,7 @@ import pytest
 import trio
 
 from codemode import CodeMode, Hooks, as_json, tool
+from codemode.sandbox import LocalSandbox
 from codemode.session import Session
 from codemode.tools.call import Call, Outcome
 from tests.sandbox.support import descendants, descriptors, eventually
@@ -123,6 +124,16 @@ def unended(session: Session) -> list[tuple[str, object]]:
     return open_
 
 
+def all_spares_wait(cm: CodeMode) -> bool:
+    """Whether there is no guest but the two that wait, and the host has its handle to both."""
+    assert cm._core.opened is not None
+    sandbox = cm._core.opened.sandbox
+    assert isinstance(sandbox, LocalSandbox)
+    assert sandbox._zygote is not None
+    guests = sandbox._zygote._guests.values()
+    return len(guests) == 2 and all(guest.pidfd >= 0 and not guest._doomed for guest in guests)
+
+
 @pytest.mark.parametrize("stored", [False, True])
 async def test_a_run_with_calls_and_hooks(tmp_path: Path, stored: bool) -> None:
     path = tmp_path / "log.sqlite" if stored else None
@@ -133,6 +144,7 @@ async def test_a_run_with_calls_and_hooks(tmp_path: Path, stored: bool) -> None:
 
         await run()
         await cancelled_at(0, run)
+        assert await eventually(lambda: all_spares_wait(cm))
         open_before, threads = descriptors(), threading.active_count()
         total, _ = await cancelled_at(0, run)
         cancelled = 0
@@ -141,7 +153,7 @@ async def test_a_run_with_calls_and_hooks(tmp_path: Path, stored: bool) -> None:
             cancelled += was_cancelled
             assert unended(cm.session) == []
         assert cancelled > 30
-        assert await eventually(lambda: descriptors() == open_before)
+        assert await eventually(lambda: all_spares_wait(cm) and descriptors() == open_before)
         assert threading.active_count() <= threads + 1
         await run()
     if path is not None:
