@@ -2,7 +2,8 @@
 of the caller's.
 
     limits.py    what agents may take, one by one and together
-    running.py   how one agent is started, over which tools, in which session, and how it ends
+    running.py   how one agent is started: over which tools, in which session
+    endings.py   what it takes, how it ends, and what its caller is told
     subagent.py  one task for one agent, waited for or in the background
     workflow.py  a program that starts agents
     ralph.py     one objective for fresh agents, one after the other, until it is reached

@@ -28,6 +28,8 @@ class AgentLimits(Struct, frozen=True, kw_only=True):
     """Of one agent."""
     seconds: float = 1_800.0
     """Real time of one agent, waiting for approvals included."""
+    max_requests: int = 10
+    """Answers that are asked for at once, by all agents."""
     max_agents: int = 1_000
     """Started, all together."""
     max_total_tokens: int = 20_000_000

@@ -19,11 +19,13 @@ import trio
 from msgspec import Struct, structs
 
 from codemode import Call, Hooks, Mode, Scope, Session, SessionError, Tool, ToolArgumentsError, ToolError
-from codemode.agent import Agent, Provider, TurnResult, Watcher, tokens_of
+from codemode.agent import Agent, Provider, TurnResult
 from codemode.toolkits import StructuredOutput
+from codemode.toolkits.agents.endings import Meter, Report, failed, report_of
 from codemode.toolkits.agents.limits import AgentLimits, Budget
+from codemode.toolkits.structured import NAME as STRUCTURED_OUTPUT
 
-__all__ = ["NAMES", "SYSTEM", "Agents", "Place", "Report", "Task", "cut", "new_id", "note", "scope_of"]
+__all__ = ["NAMES", "SYSTEM", "Agents", "Place", "Task", "new_id", "note", "scope_of"]
 
 NAMES = ("subagent", "workflow", "ralph")
 """The tools that start agents."""
@@ -33,8 +35,6 @@ SYSTEM = (
     "is all that whoever started you gets; let it have the result, what you could not do, and where things are."
 )
 
-MAX_SHOWN_CHARACTERS = 50_000
-_PARTIAL_CHARACTERS = 8_000
 _REMIND = "You have ended without structured_output. Call it now, with the result of the task."
 
 
@@ -46,16 +46,6 @@ class Task(Struct, frozen=True, kw_only=True):
     tools: Sequence[str] | None = None
     read_only: bool = False
     schema: dict[str, Any] | None = None
-
-
-class Report(Struct, frozen=True, kw_only=True):
-    """What an agent gave. `value` is of the schema that it was asked for, if it was."""
-
-    run_id: str
-    text: str
-    value: Any = None
-    steps: int
-    tokens: int
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -86,7 +76,7 @@ class Agents:
             raise ValueError(f"mode={mode!r}: choose 'native', 'code' or 'both'")
         if isinstance(allow, str) or isinstance(deny, str):
             raise TypeError("allow and deny are lists of names, not one text")
-        self.provider = provider
+        self.provider = _Shared(provider, limits.max_requests)
         self.limits = limits
         self.read_only = read_only
         self._system = system
@@ -175,7 +165,7 @@ class Agents:
             if session.path is not None:
                 begin["session"] = session.path
             note(call, "agent/start", begin)
-            meter = _Meter(self.limits, place.budget)
+            meter = Meter(self.limits, place.budget)
             try:
                 scope = over.scope(
                     () if output is None else output.tools,
@@ -187,16 +177,19 @@ class Agents:
                 self._places[scope] = structs.replace(place, depth=place.depth + 1)
                 result = await self._turn(scope, task, output, meter)
                 end["outcome"] = result.reason
-                return _report(run_id, result, output, meter)
+                return report_of(run_id, result, output, meter)
             except ToolError as error:
                 end["outcome"] = error.code
+                raise
+            except Exception as error:
+                end["outcome"] = type(error).__name__
                 raise
             finally:
                 end |= {"steps": meter.steps, "tokens": meter.tokens}
                 note(call, "agent/end", end)
 
     async def _turn(
-        self, scope: Scope, task: Task, output: StructuredOutput | None, meter: _Meter
+        self, scope: Scope, task: Task, output: StructuredOutput | None, meter: Meter
     ) -> TurnResult:
         agent = Agent(
             scope,
@@ -210,19 +203,20 @@ class Agents:
         )
         meter.agent = agent
         result: TurnResult | None = None
-        with trio.move_on_after(self.limits.seconds):
+        with trio.move_on_after(self.limits.seconds) as limit:
             result = await agent.run(task.prompt)
             if output is not None and not output.is_recorded and result.reason == "completed":
                 agent.max_steps = max(self.limits.max_steps - meter.steps, 1)
                 meter.begin_turn()
                 result = await agent.run(_REMIND)
-        if result is None:
-            raise _failed(f"subagent run took longer than {self.limits.seconds:g} s", "AGENT_TIMEOUT", meter)
+        if result is None or limit.cancelled_caught:
+            raise failed(f"subagent run took longer than {self.limits.seconds:g} s", "AGENT_TIMEOUT", meter)
         return result
 
     def _names(self, scope: Scope, task: Task) -> list[str]:
         """The tools that an agent gets of its caller's."""
-        visible = {each.name: each for each in scope.registry}
+        # How a task above this one is ended is not for this one to do.
+        visible = {each.name: each for each in scope.registry if each.name != STRUCTURED_OUTPUT}
         unknown = sorted(set(task.tools or ()) - visible.keys())
         if unknown:
             known = ", ".join(sorted(visible)) or "none"
@@ -241,72 +235,27 @@ class Agents:
         return [name for name, tool in visible.items() if passes(tool)]
 
 
-class _Meter(Watcher):
-    """Counts what an agent takes as it takes it, and keeps the last that it wrote."""
+class _Shared:
+    """A provider that is asked for so many answers at once, however many agents there are."""
 
-    def __init__(self, limits: AgentLimits, budget: Budget) -> None:
-        self._limits = limits
-        self._budget = budget
-        self._before = 0  # tokens of the agent's earlier turns
-        self.agent: Agent | None = None
-        self.steps = 0
-        self.tokens = 0
-        self.texts: list[str] = []
+    def __init__(self, provider: Provider, most: int) -> None:
+        self._provider = provider
+        self._limiter = trio.CapacityLimiter(most)
 
     @property
-    def tokens_left(self) -> int:
-        return min(max(self._limits.max_tokens - self.tokens, 0), self._budget.tokens_left)
+    def name(self) -> str:
+        return self._provider.name
 
-    def begin_turn(self) -> None:
-        self._before = self.tokens
-        self._bound()
+    @property
+    def model(self) -> str:
+        return self._provider.model
 
-    def answered(self, turn: Any) -> None:
-        self.steps += 1
-        taken = tokens_of(turn)
-        self.tokens += taken
-        self._budget.tokens += taken
-        said = "".join(block.wire["text"] for block in turn.content if block.wire.get("type") == "text")
-        if said.strip():
-            self.texts.append(said)
-            del self.texts[:-3]
-        self._bound()
+    def define(self, described: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        return self._provider.define(described)
 
-    def _bound(self) -> None:
-        """Others may have used up what was left for all: the agent is stopped before its next step."""
-        if self.agent is not None:
-            self.agent.max_total_tokens = max(self.tokens - self._before + self.tokens_left, 1)
-
-
-_ENDINGS = {
-    "max-tokens": ("subagent run hit its token limit before finishing", "AGENT_MAX_TOKENS"),
-    "refusal": ("subagent declined the task", "AGENT_REFUSED"),
-    "budget": ("subagent run reached its budget before finishing", "AGENT_BUDGET"),
-    "error": ("subagent run failed", "AGENT_FAILED"),
-}
-
-
-def _report(run_id: str, result: TurnResult, output: StructuredOutput | None, meter: _Meter) -> Report:
-    if result.reason != "completed":
-        words, code = _ENDINGS.get(
-            result.reason, (f"subagent run ended abnormally ({result.reason})", "AGENT_FAILED")
-        )
-        raise _failed(words, code, meter, result.error)
-    value = None
-    if output is not None:
-        if not output.is_recorded:
-            raise _failed("subagent run ended without its structured output", "AGENT_NO_OUTPUT", meter)
-        value = output.value
-    return Report(run_id=run_id, text=result.text, value=value, steps=meter.steps, tokens=meter.tokens)
-
-
-def _failed(words: str, code: str, meter: _Meter, diagnostic: str = "") -> ToolError:
-    if diagnostic:
-        words += f"\nDiagnostic: {diagnostic}"
-    partial = "\n".join(meter.texts)
-    if partial:
-        words += f"\nPartial output before the run ended:\n{cut(partial, _PARTIAL_CHARACTERS)}"
-    return ToolError(words, code=code)
+    async def respond(self, request: Any, show: Any) -> Any:  # as `Provider` declares them
+        async with self._limiter:
+            return await self._provider.respond(request, show)
 
 
 def scope_of(call: Call) -> Scope:
@@ -327,13 +276,6 @@ def note(call: Call, type: str, data: dict[str, Any]) -> None:
 
 def new_id() -> str:
     return f"run_{secrets.token_hex(8)}"
-
-
-def cut(shown: str, most: int = MAX_SHOWN_CHARACTERS) -> str:
-    """Return text, or its beginning and how much more there is."""
-    return (
-        shown if len(shown) <= most else f"{shown[:most]}\n… [truncated: {len(shown) - most} more characters]"
-    )
 
 
 def _make_directory(path: str) -> None:

@@ -8,7 +8,8 @@ import trio
 from msgspec import Meta, Struct
 
 from codemode import Call, Text, Tool, ToolArgumentsError, ToolError, text, tool
-from codemode.toolkits.agents.running import Agents, Task, cut, new_id
+from codemode.toolkits.agents.endings import cut
+from codemode.toolkits.agents.running import Agents, Task, new_id
 from codemode.toolkits.jobs import Job, Jobs, Settled
 from codemode.toolkits.processes.output import Piece
 

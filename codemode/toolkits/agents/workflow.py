@@ -14,12 +14,12 @@ import trio
 from msgspec import Meta, Struct, structs
 
 from codemode import Call, Text, Tool, ToolArgumentsError, ToolDefinitionError, ToolError, as_json, text, tool
-from codemode.toolkits.agents.running import NAMES, Agents, Place, Task, cut, new_id, note, scope_of
+from codemode.toolkits.agents.endings import cut
+from codemode.toolkits.agents.running import NAMES, Agents, Place, Task, new_id, note, scope_of
 
 __all__ = ["RunValue", "workflow_tool"]
 
 _MARGIN_SECONDS = 60.0  # beyond the run's own limit, to stop its agents
-_CALLS = 10_000  # tool calls of one workflow, its agents' not counted
 
 Script = Annotated[
     str,
@@ -103,8 +103,7 @@ class _Workflow:
         """Run the program; return how many agents it started, and its result. Raises `ToolError`."""
         scope = scope_of(self._call)
         seconds = self._family.limits.workflow_seconds
-        most = max(scope.limits.max_calls, _CALLS)
-        limits = structs.replace(scope.limits, wall_seconds=seconds, max_calls=most)
+        limits = structs.replace(scope.limits, wall_seconds=seconds)
         denied = [name for name in NAMES if name in scope.registry]
         facts = {"runId": self.id, "callId": self._call.id}
         end: dict[str, Any] = {"outcome": "aborted"}

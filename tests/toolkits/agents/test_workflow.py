@@ -90,6 +90,35 @@ async def test_an_agent_gives_a_value_of_a_schema():
     assert len(model.requests) == 1
 
 
+async def test_values_of_tasks_within_tasks_are_not_mixed():
+    inner = f"tools.agent(prompt='two', schema={SCHEMA})"
+    model = Model(
+        one=[
+            answer(use("same", "workflow", script=inner, meta=META)),
+            answer(use("b", "structured_output", count=1)),
+        ],
+        two=[answer(use("same", "structured_output", count=2))],
+    )
+    async with engine(model, programs=True) as cm:
+        given = await value(cm, "workflow", script=f"tools.agent(prompt='one', schema={SCHEMA})", meta=META)
+        assert given["result"] == {"count": 1}
+    assert '"count": 2' in str(model.asked_for("one")[1]["messages"][-1])
+
+
+async def test_an_agent_cannot_end_the_task_of_whoever_started_it():
+    model = Model(
+        one=[
+            answer(use("a", "subagent", description="d", prompt="two")),
+            answer(use("b", "structured_output", count=1)),
+        ],
+        two=[answer(use("a", "structured_output", count=2)), answer(said("I cannot"))],
+    )
+    async with engine(model, programs=True) as cm:
+        given = await value(cm, "workflow", script=f"tools.agent(prompt='one', schema={SCHEMA})", meta=META)
+        assert given["result"] == {"count": 1}
+    assert "structured_output" not in tool_names(model.asked_for("two")[0])
+
+
 async def test_one_that_forgets_its_value_is_reminded_once():
     script = f"""
 given = []
