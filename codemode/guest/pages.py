@@ -19,7 +19,7 @@ def fork() -> int:
 
     The hooks make locks and threads usable again that a child of this process does not have, and write to two
     hundred pages on the way. One thing that they do is left to others: to seed a child's `random` anew
-    (`library/imports.py`). Raises OSError.
+    (`library/afresh.py`). Raises OSError.
     """
     pid: int = _fork()
     if pid < 0:

@@ -75,6 +75,9 @@ def area(square: Square) -> float:
 """A package with relative, absolute, private and star imports, in a circle."""
 
 
+NUMPY = Package("numpy", trusted=True)
+
+
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Write files of packages where the host finds them."""
@@ -269,6 +272,72 @@ async def test_a_compiled_package_is_not_taken_for_a_pure_one() -> None:
     assert "is not installed" in told
 
 
+# ------------------------------------------------------------------------------- what each run has anew
+
+OWN_CHANCE = """
+import os, random
+from logging import getLogger
+state = {"drawn": os.urandom(8).hex(), "times": 0}
+def renew():
+    state["drawn"] = os.urandom(8).hex()
+    state["times"] += 1
+os.register_at_fork(after_in_child=renew)
+os.register_at_fork(before=renew, after_in_parent=renew)
+def draw():
+    return state["drawn"]
+def times():
+    return state["times"]
+def shared():
+    return random.random()
+"""
+"""A trusted package that draws when it is loaded, as compiled ones with a generator of their own do."""
+
+
+async def test_each_run_draws_random_numbers_of_its_own_through_packages(install: Any) -> None:
+    install(
+        **{
+            "chance.py": OWN_CHANCE,
+            "dice.py": "import random\ndef roll():\n    return random.random()",
+            "loaded.py": "import chance\ndef draw():\n    return chance.draw()",
+        }
+    )
+    draws = [
+        "import dice\nreturn dice.roll()",
+        "import random\nreturn random.random()",
+        "import chance\nreturn chance.draw()",
+        "from chance import shared\nreturn shared()",
+        "import loaded\nreturn loaded.draw()",
+        "import numpy\nreturn float(numpy.random.random())",
+        "import numpy.random as chances\nreturn chances.permutation(99).tolist()",
+        "import numpy\nreturn float(numpy.random.default_rng().random())",
+        "import chance, numpy\nreturn int(numpy.random.randint(10**9))",
+    ]
+    packages = [Package("chance", trusted=True), NUMPY, Package("dice"), Package("loaded")]
+    async with CodeMode(packages=packages) as cm:
+        for source in draws:
+            drawn = [(await cm.run(source)).result for _ in range(3)]
+            assert None not in drawn, source
+            assert len({str(value) for value in drawn}) == 3, source
+        twice = "import chance\na = chance.draw()\nimport loaded\nreturn [a == chance.draw(), chance.times()]"
+        assert (await cm.run(twice)).result == [True, 1]
+        own = "import numpy as np\nnp.random.seed(3)\nimport numpy, chance\nreturn np.random.randint(0, 10, 3).tolist()"
+        assert (await cm.run(own)).result == [8, 9, 3]
+
+
+async def test_a_package_that_cannot_be_renewed_is_not_used_with_the_numbers_of_another_run(
+    install: Any,
+) -> None:
+    install(
+        **{
+            "stuck.py": "import os\ndef renew():\n    raise OSError('no entropy')\n"
+            "os.register_at_fork(after_in_child=renew)"
+        }
+    )
+    result = await run("import stuck", Package("stuck", trusted=True))
+    assert result.error is not None
+    assert "a package could not be made ready for this run: OSError: no entropy" in result.error.message
+
+
 # ---------------------------------------------------------------------------------------- what is said
 
 
@@ -341,8 +410,6 @@ async def test_the_model_is_told_what_is_installed() -> None:
 
 
 # ---------------------------------------------------------------------------------------- numpy
-
-NUMPY = Package("numpy", trusted=True)
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import difflib
 import importlib
-import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from codemode.guest.language import classes
 from codemode.guest.language.frozen import protect_class
-from codemode.guest.library import tables
+from codemode.guest.library import afresh, tables
 from codemode.guest.running import cures
 
 __all__ = ["Facade", "add", "exports", "exposed", "has", "import_module", "load"]
@@ -32,7 +31,6 @@ class Facade(NamedTuple):
 _DRAWING = ("random", "statistics")
 """The modules that draw from the one generator of `random`."""
 
-_seeded = False
 _facades: dict[str, Any] = {}
 _names: dict[str, tuple[str, ...]] = {}
 _packages: set[str] = set()
@@ -132,7 +130,9 @@ def import_module(
     if found is None:
         raise ModuleNotFoundError(_missing(name), name=name)
     if name in _DRAWING:
-        _seed()
+        afresh.seed()
+    elif name.partition(".")[0] in _packages:
+        afresh.start_packages()
     if not fromlist:
         return _facades[name.partition(".")[0]]
     known = _names[name]
@@ -140,17 +140,6 @@ def import_module(
         if wanted not in known and f"{name}.{wanted}" not in _facades:
             raise ImportError(_missing_part(name, wanted), name=name)
     return found
-
-
-def _seed() -> None:
-    """Give this process random numbers of its own: all that are forked from one zygote begin with the same.
-
-    When a program first asks for them and not before, since few do, and it makes pages this process's own.
-    """
-    global _seeded
-    if not _seeded:
-        _seeded = True
-        random.seed()
 
 
 def _missing(name: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from codemode.guest.language import classes
 from codemode.guest.language.names import PLAIN, attribute_kind
-from codemode.guest.library import imports, making, tables
+from codemode.guest.library import afresh, imports, making, tables
 
 __all__ = ["MODULE_DATA", "Unloadable", "check_name", "load_trusted"]
 
@@ -59,7 +59,7 @@ def check_name(name: str) -> None:
 def load_trusted(names: Sequence[str], announce: Callable[[str], None]) -> dict[str, imports.Facade]:
     """Import these packages; return the facades of their modules by name. Raises `Unloadable`."""
     found: dict[str, imports.Facade] = {}
-    with _one_thread(), warnings.catch_warnings():
+    with _one_thread(), afresh.noting_hooks(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in names:
             announce(name)

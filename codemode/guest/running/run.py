@@ -14,7 +14,7 @@ from codemode.guest.running.loop import Loop
 from codemode.guest.running.tools import Calls
 from codemode.wire import Program
 
-__all__ = ["Run", "begin", "current", "end"]
+__all__ = ["Run", "begin", "current", "end", "is_under_way"]
 
 
 class Run:
@@ -56,6 +56,11 @@ def begin(run: Run) -> None:
 def end() -> None:
     global _current
     _current = None
+
+
+def is_under_way() -> bool:
+    """Whether a program runs, as opposed to a package being loaded."""
+    return _current is not None
 
 
 def current() -> Run:
