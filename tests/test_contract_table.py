@@ -151,6 +151,23 @@ CONTRACT = {
         "toolkits/lsp/test_fake_server.py::test_many_places_are_all_in_the_value_and_the_first_hundred_shown",
         "toolkits/lsp/test_fake_server.py::test_nothing_of_a_server_outlives_the_block",
     ],
+    "subagent gives a job, or the run and what the agent said, as content blocks": [
+        "toolkits/agents/test_subagent.py::test_the_value_has_the_run_and_what_the_agent_said_last",
+        "toolkits/agents/test_subagent.py::test_a_program_gets_the_same_value",
+        "toolkits/agents/test_subagent.py::test_in_the_background_it_is_a_job_that_is_polled",
+        "toolkits/agents/test_subagent.py::test_it_gets_its_callers_tools_and_never_more",
+        "toolkits/agents/test_limits.py::test_the_depth_is_bounded",
+    ],
+    "workflow gives the run, how many agents it started, and what its program returned": [
+        "toolkits/agents/test_workflow.py::test_the_value_is_what_the_program_returns_with_how_many_agents_it_started",
+        "toolkits/agents/test_workflow.py::test_a_program_gets_the_same_value_and_one_agent_is_one",
+        "toolkits/agents/test_workflow.py::test_agents_are_bounded_in_number_and_depth",
+    ],
+    "ralph gives the run, how many agents it started, and how the last of them reported": [
+        "toolkits/agents/test_ralph.py::test_it_ends_when_an_agent_reports_the_end",
+        "toolkits/agents/test_ralph.py::test_a_program_gets_the_same_value",
+        "toolkits/agents/test_ralph.py::test_rounds_are_bounded",
+    ],
     "skill gives name, provider, where its files are, and the instructions": [
         "toolkits/test_skills.py::test_the_value_has_the_instructions_and_where_their_files_are",
         "toolkits/test_skills.py::test_no_link_leads_out",

@@ -82,12 +82,8 @@ class StructuredOutput:
 
     def _ended(self, call: Call, outcome: Outcome) -> None:
         """An observer: it sees each call of the scope when nothing can change its outcome any more."""
-        if (
-            call.name == NAME
-            and call.scope is not None
-            and call.scope.registry.get(NAME) is not self.tools[0]
-        ):
-            return  # another task's, in a scope over this one
+        if call.scope is not None and call.scope.registry.get(NAME) is not self.tools[0]:
+            return  # of another task, in a scope over this one; ids of calls are only that task's own
         staged = self._staged.get(call.root_id)
         if staged is None and call.name == NAME and isinstance(outcome, Success):
             # A corrected program may have the call answered from an earlier run, whose value was dropped.
