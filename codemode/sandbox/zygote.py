@@ -130,10 +130,11 @@ class Zygote:
     async def _hear_one(self) -> control.FromZygote | None:
         await trio.lowlevel.wait_readable(self._channel)
         try:
-            data = self._channel.recv(control.MAX_MESSAGE)
+            try:
+                data = self._channel.recv(control.MAX_MESSAGE)
+            except ConnectionResetError:  # it ended before it had read what it was told; what it said is still there
+                data = self._channel.recv(control.MAX_MESSAGE)
             return control.from_zygote(data) if data else None
-        except ConnectionResetError:  # it ended before it had read what it was told
-            return None
         except (OSError, control.ControlError) as error:
             raise SandboxUnavailable(f"the process that confines programs broke: {error}") from error
 

@@ -22,7 +22,7 @@ from codemode.guest.language import classes, ownership
 from codemode.guest.language.classes import stand_in
 from codemode.guest.language.names import DENIED, METHODS, PLAIN, attribute_kind, is_dunder
 from codemode.guest.library import hints
-from codemode.guest.running import report
+from codemode.guest.running import report, run
 
 __all__ = [
     "ABC",
@@ -245,7 +245,9 @@ _reconstruct = copy._reconstruct  # type: ignore[attr-defined]
 
 
 def _reconstruct_checked(x: Any, *args: Any, **options: Any) -> Any:
-    """Copying asks an object how; only its class may answer."""
+    """Copying asks an object how; only its class may answer, while a program runs."""
+    if not run.is_under_way():
+        return _reconstruct(x, *args, **options)
     if ownership.is_own(x):
         _check_own_dict(x)
     elif args and args[0] is not None and not _is_data(x):
@@ -263,7 +265,7 @@ _register = abc.ABCMeta.register
 
 def _register_checked(cls: Any, subclass: Any) -> Any:
     """What the library takes for a number, or a sequence, is its own matter, but for the program's classes."""
-    if not (ownership.is_own_class(cls) or ownership.is_own_class(subclass)):
+    if run.is_under_way() and not (ownership.is_own_class(cls) or ownership.is_own_class(subclass)):
         raise TypeError(
             "register() tells an abstract class of the library what it is to take for its own; that works for classes "
             "of the program only"
