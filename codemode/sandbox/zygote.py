@@ -135,6 +135,8 @@ class Zygote:
             except ConnectionResetError:  # it ended before it had read what it was told; what it said is still there
                 data = self._channel.recv(control.MAX_MESSAGE)
             return control.from_zygote(data) if data else None
+        except (ConnectionResetError, BlockingIOError):
+            return None
         except (OSError, control.ControlError) as error:
             raise SandboxUnavailable(f"the process that confines programs broke: {error}") from error
 
