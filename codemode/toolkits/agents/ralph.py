@@ -49,7 +49,10 @@ _REPORT: dict[str, Any] = {
 }
 
 Objective = Annotated[str, Meta(description="what is to be reached, and how one sees that it is")]
-Rounds = Annotated[int, Meta(ge=1, description="how many agents at most, one after the other; default 10")]
+Rounds = Annotated[
+    Annotated[int, Meta(ge=1)] | None,
+    Meta(description="how many agents at most, one after the other; default 10"),
+]
 
 
 def ralph_tool(family: Agents) -> Tool:
@@ -60,7 +63,7 @@ def ralph_tool(family: Agents) -> Tool:
         read_only=family.read_only,
         timeout=limits.workflow_seconds + _MARGIN_SECONDS,
     )
-    async def ralph(objective: Objective, call: Call, maxRounds: Rounds | None = None) -> RunValue:
+    async def ralph(objective: Objective, call: Call, maxRounds: Rounds = None) -> RunValue:
         """Work on one objective with fresh agents, one after the other, until it is reached.
 
         Each gets your tools, the objective, and the report of the one before. It ends when an agent reports that the

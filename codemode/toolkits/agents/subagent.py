@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypedDict
 
 import trio
 from msgspec import Meta, Struct
@@ -21,18 +21,25 @@ Description = Annotated[str, Meta(description="the task in a few words, for the 
 Prompt = Annotated[str, Meta(description="the whole task: the agent knows nothing of this conversation")]
 InBackground = Annotated[bool, Meta(description="return a jobId at once; follow it with job_output")]
 ToolNames = Annotated[
-    list[str], Meta(description="the only tools it gets, by name; all of yours if not given")
+    list[str] | None, Meta(description="the only tools it gets, by name; all of yours if not given")
 ]
 ReadOnly = Annotated[
     bool, Meta(description="it gets only tools that change nothing; such agents may overlap")
 ]
 
 
+class Said(TypedDict):
+    """A content block."""
+
+    type: Literal["text"]
+    text: str
+
+
 class Foreground(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="foreground"):
-    """What an agent said at the end: content blocks."""
+    """What an agent said at the end."""
 
     runId: str
-    output: list[Any]
+    output: list[Said]
 
 
 class Background(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="background"):
@@ -52,7 +59,7 @@ def subagent_tool(family: Agents, jobs: Jobs) -> Tool:
         prompt: Prompt,
         call: Call,
         run_in_background: InBackground = False,
-        tools: ToolNames | None = None,
+        tools: ToolNames = None,
         read_only: ReadOnly = False,
     ) -> Foreground | Background:
         """Give a task to an agent of its own, which works with your tools and gives back its last message.

@@ -29,14 +29,14 @@ Script = Annotated[
         "`tools.arguments()` gives `args`",
     ),
 ]
-Arguments = Annotated[dict[str, Any], Meta(description="what `tools.arguments()` gives to the script")]
+Arguments = Annotated[dict[str, Any] | None, Meta(description="what `tools.arguments()` gives to the script")]
 Prompt = Annotated[str, Meta(description="the whole task: the agent knows nothing but this")]
 Description = Annotated[str, Meta(description="the task in a few words, for the log")]
 Schema = Annotated[
-    dict[str, Any],
+    dict[str, Any] | None,
     Meta(description="a JSON Schema with an object at its root: the value that it has to give"),
 ]
-ToolNames = Annotated[list[str], Meta(description="the only tools it gets, by name")]
+ToolNames = Annotated[list[str] | None, Meta(description="the only tools it gets, by name")]
 ReadOnly = Annotated[
     bool, Meta(description="it gets only tools that change nothing; such agents may overlap")
 ]
@@ -68,13 +68,13 @@ def workflow_tool(family: Agents) -> Tool:
         read_only=family.read_only,
         timeout=family.limits.workflow_seconds + _MARGIN_SECONDS,
     )
-    async def workflow(script: Script, meta: About, call: Call, args: Arguments | None = None) -> RunValue:
+    async def workflow(script: Script, meta: About, call: Call, args: Arguments = None) -> RunValue:
         """Run a program that starts agents, and get what it returns.
 
         The script is written as for run_code. Beside your tools it has `tools.agent(prompt=…, description=…, tools=…,
         read_only=…, schema=…)`, which starts an agent and gives its last message as text, or with `schema` the value
         of that schema; a failed one raises ToolCallError with a `code`. Agents with `read_only=True` overlap in an
-        `asyncio.gather`. The script's own limits are longer than those of run_code.
+        `asyncio.gather`. It may take hours; its other limits are those of run_code.
         """
         problems = [name for name in ("name", "description") if not meta[name].strip()]
         if problems:
@@ -144,9 +144,9 @@ class _Workflow:
             prompt: Prompt,
             call: Call,
             description: Description = "",
-            tools: ToolNames | None = None,
+            tools: ToolNames = None,
             read_only: ReadOnly = False,
-            schema: Schema | None = None,
+            schema: Schema = None,
         ) -> Any:
             """Start an agent and wait for what it gives: text, or a value of `schema`."""
             task = Task(
