@@ -132,7 +132,9 @@ class Zygote:
         try:
             try:
                 data = self._channel.recv(control.MAX_MESSAGE)
-            except ConnectionResetError:  # it ended before it had read what it was told; what it said is still there
+            except (
+                ConnectionResetError
+            ):  # it ended before it had read what it was told; what it said is still there
                 data = self._channel.recv(control.MAX_MESSAGE)
             return control.from_zygote(data) if data else None
         except (ConnectionResetError, BlockingIOError):

@@ -26,7 +26,9 @@ def directories():
 
 @pytest.fixture
 async def nothing_stays(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # other processes on this machine have theirs elsewhere
+    monkeypatch.setattr(
+        tempfile, "tempdir", str(tmp_path)
+    )  # other processes on this machine have theirs elsewhere
     await trio.to_thread.run_sync(confinement.probe)
     before = descriptors(), threads(), directories()
     yield

@@ -62,6 +62,11 @@ class Connection:
         self._client: httpx.AsyncClient | None = None
 
     async def __aenter__(self) -> None:
+        if self._client is not None:
+            raise ToolError(
+                "these tools are used by another engine; each engine gets tools of its own: openapi(…)",
+                code="TOOLS_IN_USE",
+            )
         verify: ssl.SSLContext | bool = self._ssl_context or True
         pool = httpx.Limits(max_connections=None, max_keepalive_connections=20)
         # The bound on time is one on all of a call, so the client has none of its own.

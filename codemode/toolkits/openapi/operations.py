@@ -323,17 +323,19 @@ def _output(models: Any, document: Document, method: str, node: Node) -> dict[st
         return {"type": "object", "additionalProperties": {"type": "string"}}
     response_builder = SchemaBuilder(is_30=document.is_30, is_request=False)
     responses: dict[str, Any] = node.raw.get("responses") or {}
-    good = [each for code, each in responses.items() if str(code).upper().startswith("2")]
+    good = {code: each for code, each in responses.items() if str(code).upper().startswith("2")}
     if not good and "default" in responses:
-        good = [responses["default"]]
+        good = {"default": responses["default"]}
     schemas: list[Any] = []
-    for raw in good:
+    for code, raw in good.items():
         response = node.at(raw).followed()
         _checked(models.Response, response.raw, "a response")
-        content = response.raw.get("content")
-        if not content:
-            schemas.append({"type": "null"})
-        for media_type, media in (content or {}).items():
+        content = response.raw.get("content") or {}
+        if not content:  # nothing is declared; these two have no body by HTTP's own rules (RFC 9110, 15.3.5)
+            schemas.append({"type": "null"} if code in ("204", "205") else {})
+        if any(map(_is_json, content)):  # which is what a request asks for first
+            content = {name: media for name, media in content.items() if _is_json(name)}
+        for media_type, media in content.items():
             plain = media_type.partition(";")[0].strip().lower()
             schema = media.get("schema") if isinstance(media, dict) else None
             if _is_json(plain):

@@ -377,6 +377,17 @@ async def test_a_cancelled_call_leaves_no_connection(api):
         assert await trio.to_thread.run_sync(gone.wait, 60)
 
 
+async def test_one_set_of_tools_serves_one_engine_at_a_time(api):
+    tools = openapi(one("/x"), api.url)
+    async with CodeMode(tools) as cm:
+        assert await value(cm, "it") is None
+        async with CodeMode(tools) as other:
+            assert (await failure(other, "it")).code == "TOOLS_IN_USE"
+        assert await value(cm, "it") is None
+    async with CodeMode(tools) as cm:
+        assert await value(cm, "it") is None
+
+
 async def test_cookies_of_a_response_are_not_kept(api):
     api.answers["/x"] = Answer(b"1", headers={"Set-Cookie": "session=1; Path=/"})
     async with CodeMode(openapi(one("/x"), api.url)) as cm:

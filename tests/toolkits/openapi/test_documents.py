@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
+import sys
 
 import pytest
 
-from codemode import ToolDefinitionError
+from codemode import CodeMode, ToolDefinitionError
 from codemode.toolkits.openapi import openapi
 from tests.toolkits.openapi.api import Answer, document, one, parameter
 
@@ -204,6 +206,13 @@ def test_several_successes_are_one_of_them_and_errors_do_not_count():
     assert output(raw) == {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]}
     assert output(one("/x", responses={"default": content({"type": "object"})})) == {"type": "object"}
     assert output(one("/x", responses={})) == {}
+    assert output(one("/x", responses={"200": {"description": "whatever"}})) == {}
+    both = content({"type": "integer"})
+    both["content"]["application/xml"] = {"schema": {"type": "integer"}}
+    assert output(one("/x", responses={"200": both})) == {"type": "integer"}
+    assert output(one("/x", responses={"200": {"description": "", "content": {"application/xml": {}}}})) == {
+        "type": "string"
+    }
 
 
 def test_a_wrong_operation_is_reported_and_the_others_work(caplog):
@@ -316,3 +325,24 @@ def test_files_that_cannot_be_read_and_names_that_are_no_tool(tmp_path):
         openapi(tmp_path / "bad.yaml")
     with pytest.raises(ToolDefinitionError, match="allow= names what is no tool here: other"):
         openapi(one("/x"), BASE, allow=["other"])
+
+
+def test_without_the_extra_the_error_says_what_to_install():
+    program = (
+        "import sys\nsys.modules['openapi_pydantic'] = None\n"
+        "try:\n    import codemode.toolkits.openapi\nexcept ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == (
+        "the openapi toolkit needs openapi_pydantic; install it with: pip install 'codemode[openapi]'\n"
+    )
+
+
+def test_the_signatures_and_stubs_of_its_tools_have_the_documents_types():
+    node = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
+    raw = answering({"$ref": "#/components/schemas/Node"}, components={"schemas": {"Node": node}})
+    prompt = CodeMode(openapi(raw, BASE)).prompt()
+    assert "class Node(TypedDict):\n    n: int\n" in prompt
+    assert "async def it() -> Node:" in prompt
