@@ -151,6 +151,8 @@ def _compiled(source: str) -> CodeType:
             node.id = names.REAL_TYPE_HOOK
         elif isinstance(node, ast.Name) and node.id == "KINDS":
             node.id = names.KINDS_HOOKS["dict"]
+        elif isinstance(node, ast.Name) and node.id == "FROZEN":
+            node.id = names.FROZEN_HOOKS["dict"]
     return compile(tree, "<made>", "exec")
 
 
@@ -160,6 +162,8 @@ def _compiled(source: str) -> CodeType:
         "return REAL(x) is int",
         "return REAL(x.a[0](y, 2)) == int or REAL(y) in (int, str)",
         "return REAL(x) in KINDS",
+        "return REAL(x) in (dict, str, FROZEN)",
+        "return REAL(x) in [dict, FROZEN] or REAL(y) not in {FROZEN, dict}",
         "if REAL(x) is not REAL: return REAL(x).__name__",
     ],
 )
@@ -198,6 +202,12 @@ def test_the_second_look_takes_what_only_compares(source: str) -> None:
         "return f'{REAL(x)}'",
         "return KINDS",
         "return KINDS is x",
+        "return FROZEN",
+        "return FROZEN(x)",
+        "return x is FROZEN",
+        "return x in (dict, FROZEN)",
+        "return isinstance(x, FROZEN)",
+        "return REAL(x) in (dict, FROZEN(y))",
         "return x in KINDS",
         "return list(KINDS)",
         "return REAL(x) in (KINDS, y)",
@@ -227,7 +237,7 @@ def test_the_second_look_sees_every_program_that_is_rewritten() -> None:
     """What the policy makes passes, with as many types as a program may name, however many variables it has."""
     many = "\n".join(f"v{n} = {n}" for n in range(300))
     for count in (1, 15, 16, 17, 40):
-        types = ", ".join(["int"] * count)
+        types = ", ".join((["list", "dict", "int"] * count)[:count])
         compile_program(
             f"{many}\nprint(type(v299) in ({types}), type(v299) in [{types}], type(v299).__name__)"
         )

@@ -111,6 +111,8 @@ def _make_fixed() -> dict[str, Any]:
         names.TYPE_HOOK: class_of,
         names.SUPER_HOOK: guards.checked_super,
         names.REAL_TYPE_HOOK: type,
+        names.FROZEN_HOOKS["dict"]: FrozenDict,
+        names.FROZEN_HOOKS["list"]: FrozenList,
         names.KINDS_HOOKS["dict"]: _kinds(dict, FrozenDict),
         names.KINDS_HOOKS["list"]: _kinds(list, FrozenList),
     }

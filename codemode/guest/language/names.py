@@ -25,6 +25,7 @@ __all__ = [
     "DENIED",
     "FORMATTERS",
     "FORMAT_HOOK",
+    "FROZEN_HOOKS",
     "GUARDED",
     "INSTANCE",
     "KINDS_HOOKS",
@@ -62,6 +63,7 @@ TYPE_HOOK: Final = "<type>"
 REAL_TYPE_HOOK: Final = (
     "<real type>"  # Python's own `type`; what it gives is compared on the spot and held by nobody
 )
+FROZEN_HOOKS: Final = {"dict": "<frozen dict>", "list": "<frozen list>"}  # the classes of tools' values
 KINDS_HOOKS: Final = {
     "dict": "<kinds of dict>",
     "list": "<kinds of list>",

@@ -36,7 +36,8 @@ _CALL: Final = dis.opmap["CALL"]
 _IS_OP: Final = dis.opmap["IS_OP"]
 _PUSH_NULL: Final = dis.opmap["PUSH_NULL"]
 _MOVES: Final = {dis.opmap["COPY"], dis.opmap["SWAP"], *dis.hasjrel, *dis.hasjabs}
-_KINDS: Final = frozenset(names.KINDS_HOOKS.values())
+_KINDS: Final = frozenset([*names.KINDS_HOOKS.values(), *names.FROZEN_HOOKS.values()])
+"""What nobody may hold either: with it a tool's value could be made, or told from a dict."""
 _TYPES: Final = names.COMPARABLE_TYPES | _KINDS
 
 

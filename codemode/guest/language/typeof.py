@@ -74,12 +74,14 @@ def _compare(node: ast.Compare, bound: Container[str]) -> None:
     ]
     # A tool's value has a class of its own, and passes for a dict or list.
     kinds = [name for name in known if name in names.KINDS_HOOKS]
-    most = _MOST_TYPES if several and not kinds else 1
-    simple = len(node.ops) == 1 and 0 < len(types) <= most
+    simple = len(node.ops) == 1 and 0 < len(types) <= _MOST_TYPES
     if not simple or len(known) < len(types) or not _is_straight(call.args[0]):
         return
     call.func.id = names.REAL_TYPE_HOOK
-    if kinds:
+    if kinds and len(types) > 1:
+        frozen = (names.FROZEN_HOOKS[name] for name in dict.fromkeys(kinds))
+        types += [ast.copy_location(ast.Name(hook, ast.Load()), right) for hook in frozen]
+    elif kinds:
         node.ops = [ast.In() if isinstance(operator, ast.In | ast.Is | ast.Eq) else ast.NotIn()]
         node.comparators = [ast.copy_location(ast.Name(names.KINDS_HOOKS[kinds[0]], ast.Load()), right)]
 
