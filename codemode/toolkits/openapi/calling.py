@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 import json
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 from urllib.parse import quote, urljoin
 
 import httpx
@@ -207,14 +208,14 @@ class Connection:
         """The whole body within the bound; of an error only as much as is shown."""
         bound = _SHOWN_CHARACTERS * 4 if is_error else self.limits.max_bytes
         body = bytearray()
-        async for piece in response.aiter_bytes():
-            body += piece
-            if len(body) > bound:
-                if is_error:
+        pieces = cast(AsyncGenerator[bytes, None], response.aiter_bytes())  # which it is
+        async with aclosing(pieces):
+            async for piece in pieces:
+                body += piece
+                if len(body) > bound:
                     break
-                raise ToolError(
-                    f"{where}: the response is larger than {bound:,} bytes", code="HTTP_TOO_LARGE"
-                )
+        if len(body) > bound and not is_error:
+            raise ToolError(f"{where}: the response is larger than {bound:,} bytes", code="HTTP_TOO_LARGE")
         return bytes(body)
 
 
