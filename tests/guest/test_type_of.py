@@ -122,6 +122,11 @@ return [type(x).__name__ for x in (math, f, type, int, types.FunctionType, abc.A
             "name 'nothing' is not defined",
         ),
         ("return type(*[1]) is int", True),
+        (
+            "class K:\n    def __eq__(self, other):\n        return other is type\n"
+            "class A: pass\nint = K()\nreturn type(A) == int",
+            True,  # the real one is no class that a program knows
+        ),
     ],
 )
 def test_names_that_a_program_binds_are_its_own(guest: Forge, source: str, expected: object) -> None:
