@@ -15,6 +15,7 @@ from codemode import Ask, Output, SessionError, ToolError, as_json
 from codemode.asyncio import CodeMode, Hooks, Tool, tool
 from codemode.direct import ModelCall
 from codemode.sync import CodeMode as SyncCodeMode
+from codemode.toolkits import files, shell
 
 USER: contextvars.ContextVar[str] = contextvars.ContextVar("user", default="nobody")
 
@@ -411,3 +412,24 @@ def test_closing_ends_what_other_tasks_run():
 
     asyncio.run(main())
     assert loops() == []
+
+
+def test_toolkits_work_beside_asyncio_tools_and_an_asyncio_approver(tmp_path):
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    asked: list[str] = []
+
+    async def approve(requests):
+        await asyncio.sleep(0)
+        asked.extend(request.call.name for request in requests)
+        return "allow-once"
+
+    async def main():
+        async with CodeMode([double, *files(tmp_path), *shell(tmp_path)], approver=approve) as cm:
+            return await cm.run(
+                "lines = tools.read('a.txt')['totalLines']\n"
+                "said = tools.bash(command='echo hi', description='say hi')['stdout']['text']\n"
+                "return [tools.double(lines), said]"
+            )
+
+    assert asyncio.run(main()).result == [4, "hi\n"]
+    assert asked == ["bash"]
