@@ -16,16 +16,8 @@ from codemode.cli.terminal import UsageError, paint, printable, write
 from codemode.content import content_to_json
 from codemode.errors import SessionError
 from codemode.session import Event, Session, export_lines, import_lines
-from codemode.session.replay import (
-    NOT_REBUILT,
-    Line,
-    Replayed,
-    ReplayedCall,
-    ReplayedRun,
-    one_line,
-    render,
-    replay,
-)
+from codemode.session.replay import NOT_REBUILT, Replayed, ReplayedCall, ReplayedRun, replay
+from codemode.session.shown import Line, one_line, render
 
 __all__ = ["DESCRIPTION", "add_arguments", "command"]
 

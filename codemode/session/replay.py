@@ -8,31 +8,25 @@ because no end was logged is said to be unfinished. Pure; no I/O.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from codemode.content import Content, Text, content_from_json
-from codemode.rendering import json_text
+from codemode.content import Content, content_from_json
 from codemode.session.events import ErrorInfo, Event
 from codemode.values import JSON
 
 __all__ = [
     "NOT_REBUILT",
-    "Line",
     "Replayed",
     "ReplayedCall",
     "ReplayedMessage",
     "ReplayedNestedCall",
     "ReplayedRun",
     "ReplayedTurn",
-    "one_line",
-    "render",
     "replay",
 ]
 
@@ -344,141 +338,3 @@ def _program(call: _Building | None, program_hash: str) -> str | None:
     if not isinstance(code, str):
         return None
     return code if hashlib.sha256(code.encode()).hexdigest() == program_hash else None
-
-
-# -------------------------------------------------------------------------------------- for a person
-
-
-_SHORT = 90  # characters of arguments that still stand on the line of their label
-
-
-class Line(Struct, frozen=True):
-    """One line of text, without its newline, and what it is: a title at the margin, or something under one.
-
-    Lines that hold what tools or models wrote are always indented, so that none can pass for a title.
-    """
-
-    text: str
-    style: Literal["title", "label", "text", "note"] = "text"
-
-
-def render(replayed: Replayed) -> Iterator[Line]:
-    """Yield what was shown as lines for a person to read; text may hold control characters, as it did."""
-    if isinstance(replayed, ReplayedMessage):
-        yield Line(f"message from {replayed.role}  {_time(replayed.time)}", "title")
-        yield from _indented(json_text(replayed.message), 2)
-    elif isinstance(replayed, ReplayedTurn):
-        said = "begins" if replayed.reason is None else f"ends: {replayed.reason}"
-        yield Line(f"turn {replayed.turn} {one_line(said)}  {_time(replayed.time)}", "title")
-        if replayed.detail is not UNSET:
-            yield from _indented(json_text(replayed.detail), 2)
-        yield from _recovered(replayed.recovered, 2)
-    elif isinstance(replayed, ReplayedCall):
-        yield from _render_call(replayed)
-    elif isinstance(replayed, ReplayedRun):
-        yield Line(f"run of {one_line(replayed.call_id)}  {_time(replayed.started)}", "title")
-        yield from _render_run(replayed)
-    else:
-        yield from _render_nested(replayed, 0)
-
-
-def _render_call(call: ReplayedCall) -> Iterator[Line]:
-    yield Line(f"{one_line(call.id)}  {one_line(call.name)}  {_how_it_went(call)}", "title")
-    arguments = call.arguments
-    if call.run is not None and call.run.program is not None:
-        arguments = {name: value for name, value in arguments.items() if name != "code"}
-    yield from _arguments(arguments, 2)
-    if call.run is not None:
-        yield from _render_run(call.run)
-    yield from _content(call.content, 2)
-    if call.error is not None:
-        yield Line(one_line(f"  error {call.error.code or ''} {call.error.name or ''}").rstrip(), "label")
-    if call.meta is not UNSET:
-        yield from _section("metadata", json_text(call.meta), 2)
-    yield from _recovered(call.recovered, 2)
-
-
-def _render_run(run: ReplayedRun) -> Iterator[Line]:
-    if run.program is None:
-        yield Line(f"  program: its text is not in the log (SHA-256 {one_line(run.program_hash)})", "note")
-    else:
-        yield Line("  program", "label")
-        for number, line in enumerate(run.program.removesuffix("\n").split("\n"), 1):
-            yield Line(f"    {number:3} | {line}".rstrip(" "))
-    if run.calls:
-        yield Line(f"  its calls ({len(run.calls)})", "label")
-    for nested in run.calls:
-        yield from _render_nested(nested, 4)
-    outcome = "unfinished: no end was logged" if run.outcome is None else one_line(run.outcome)
-    yield Line(f"  run ended: {outcome}", "label")
-
-
-def _render_nested(call: ReplayedNestedCall, indent: int) -> Iterator[Line]:
-    space = " " * indent
-    head = f"{space}{one_line(call.id)}  {one_line(call.name)}  {_how_it_went(call)}"
-    yield Line(head, "label" if indent else "title")
-    if call.reused_from is not None:
-        yield Line(f"{space}  answered from {one_line(call.reused_from)} of an earlier run", "note")
-    yield from _arguments(call.arguments, indent + 2)
-    yield from _content(call.content, indent + 2)
-    yield from _recovered(call.recovered, indent + 2)
-
-
-def _how_it_went(call: ReplayedCall | ReplayedNestedCall) -> str:
-    if call.ended is None:
-        return f"unfinished  {_time(call.started)}"
-    state = "failed" if call.is_error else "ok"
-    return f"{state}  {_time(call.started)}  {_duration(call.ended - call.started)}"
-
-
-def _arguments(arguments: JSON, indent: int) -> Iterator[Line]:
-    short = json.dumps(arguments, ensure_ascii=False)
-    if len(short) <= _SHORT:
-        yield Line(f"{' ' * indent}arguments {short}", "label")
-    else:
-        yield from _section("arguments", json_text(arguments), indent)
-
-
-def _section(label: str, text: str, indent: int) -> Iterator[Line]:
-    yield Line(f"{' ' * indent}{label}", "label")
-    yield from _indented(text, indent + 2)
-
-
-def _content(content: Content | None, indent: int) -> Iterator[Line]:
-    if content is None:
-        yield Line(f"{' ' * indent}shown: nothing; no end was logged", "note")
-        return
-    yield Line(f"{' ' * indent}shown" + ("" if content else ": no content"), "label")
-    for block in content:
-        if isinstance(block, Text):
-            yield from _indented(block.text, indent + 2)
-        else:
-            size = f"{len(block.data):,} characters of base64"
-            yield Line(f"{' ' * (indent + 2)}[image {one_line(block.media_type)}, {size}]", "note")
-
-
-def _recovered(recovered: bool, indent: int) -> Iterator[Line]:
-    if recovered:
-        yield Line(f"{' ' * indent}(added on recovery: the host ended before this did)", "note")
-
-
-def _indented(text: str, indent: int) -> Iterator[Line]:
-    for line in text.split("\n"):
-        yield Line(" " * indent + line if line else "")
-
-
-def one_line(text: str) -> str:
-    """Return text in which nothing ends a line, so that it can stand in a title."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
-
-
-def _time(milliseconds: int) -> str:
-    try:
-        moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return f"{milliseconds} ms after 1970"
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03} UTC"
-
-
-def _duration(milliseconds: int) -> str:
-    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"

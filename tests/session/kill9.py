@@ -35,7 +35,8 @@ from codemode.content import content_from_json, text_of
 from codemode.errors import SessionError
 from codemode.session import export_lines
 from codemode.session.pairs import KEYS
-from codemode.session.replay import render, replay
+from codemode.session.replay import replay
+from codemode.session.shown import render
 
 PROJECT = Path(__file__).parents[2]
 

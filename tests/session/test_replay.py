@@ -25,9 +25,9 @@ from codemode.session.replay import (
     ReplayedNestedCall,
     ReplayedRun,
     ReplayedTurn,
-    render,
     replay,
 )
+from codemode.session.shown import render
 from tests.session.conftest import END, START
 from tests.session.test_recovery import CALL, RESULT, RUN, Log, logs
 
