@@ -1,4 +1,4 @@
-"""`codemode log`: what a session file holds, shown, listed, and as JSON lines in and out."""
+"""`codemode log`: what a session file holds, shown, listed, followed, as a page, and as JSON lines in and out."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ import msgspec
 import trio
 from msgspec import Struct
 
-from codemode.cli.terminal import UsageError, paint, printable, write
+from codemode.cli.log_follow import follow, write_lines
+from codemode.cli.log_page import check_output, write_page
+from codemode.cli.terminal import UsageError, printable, write
 from codemode.content import content_to_json
 from codemode.errors import SessionError
 from codemode.session import Event, Session, export_lines, import_lines
+from codemode.session.events import MAX_TIME
+from codemode.session.page import page
 from codemode.session.replay import NOT_REBUILT, Replayed, ReplayedCall, ReplayedRun, replay
 from codemode.session.shown import Line, one_line, render
 
 __all__ = ["DESCRIPTION", "add_arguments", "command"]
-
-_COLOURS = {"title": "bold", "label": "cyan", "note": "dim"}
-
 
 DESCRIPTION = (
     "Look into the log that `codemode run --session FILE` keeps. Exit code: 0 it was done, 1 the file or the call "
@@ -31,13 +32,29 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the four actions of the command."""
+    """Add the actions of the command."""
     actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
     show = _action(actions, "show", _show, "print what was shown: messages, calls, programs, their contents")
     show.add_argument("--call", metavar="ID", help="only this call, direct or made by a program")
     show.add_argument("--json", action="store_true", help="print one JSON object instead")
     listed = _action(actions, "list", _list, "print one line for each direct call")
     listed.add_argument("--json", action="store_true", help="print one JSON object instead")
+    html = _action(actions, "html", _html, "write one HTML page of what was shown, complete in itself")
+    html.add_argument("--call", metavar="ID", help="only this call, direct or made by a program")
+    html.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write it there, readable for you alone (default: standard output)",
+    )
+    followed = _action(actions, "follow", follow, "print what is added from now on, until interrupted")
+    followed.add_argument(
+        "--since",
+        type=_place,
+        metavar="SEQ",
+        help="print first what there is from this event on (0: everything)",
+    )
+    followed.add_argument("--json", action="store_true", help="print each event as one line of JSON")
     _action(actions, "export", _export, "write all events to standard output, one JSON object a line")
     _action(actions, "import", _import, "make a new session file of exported lines from standard input")
 
@@ -49,6 +66,12 @@ def _action(
     parser.add_argument("file", metavar="FILE", help="the session file")
     parser.set_defaults(action=command)
     return parser
+
+
+def _place(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) <= MAX_TIME):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of an event; they count from 0")
+    return int(text)
 
 
 def command(options: argparse.Namespace) -> int:
@@ -74,12 +97,12 @@ def _show(options: argparse.Namespace) -> int:
             _write_json(entries, {"firstSeq": first, "notRebuilt": NOT_REBUILT})
             return 0
         if first and options.call is None:
-            _write_lines(
+            write_lines(
                 [Line(f"(the first {first} events were dropped to keep the file small)", "note"), Line("")]
             )
         for entry in entries:
-            _write_lines([*render(entry), Line("")])
-    _write_lines([Line("Not in any session, and so not here:", "note"), *_notes(NOT_REBUILT)])
+            write_lines([*render(entry), Line("")])
+    write_lines([Line("Not in any session, and so not here:", "note"), *_notes(NOT_REBUILT)])
     return 0
 
 
@@ -105,17 +128,6 @@ def _with_nested(entry: Replayed) -> Iterator[Replayed]:
         yield from run.calls
 
 
-def _write_lines(lines: Iterable[Line]) -> None:
-    """Write lines: safe and in colour for a person, the bare text into a pipe."""
-    if not sys.stdout.isatty():
-        write("".join(f"{line.text}\n" for line in lines))
-        return
-    for line in lines:
-        text = printable(line.text)
-        colour = _COLOURS.get(line.style)
-        sys.stdout.write((paint(text, colour, sys.stdout) if colour and text else text) + "\n")
-
-
 def _write_json(entries: Iterator[Replayed], about: dict[str, object]) -> None:
     """Write one JSON object, entry by entry, so that a long session is never held as a whole."""
     write(f'{_json(about)[:-1]},"entries":[')
@@ -126,6 +138,21 @@ def _write_json(entries: Iterator[Replayed], about: dict[str, object]) -> None:
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
+
+
+# ------------------------------------------------------------------------------------------- html
+
+
+def _html(options: argparse.Namespace) -> int:
+    check_output(options.output, options.file)
+    with Session.read(options.file) as session:
+        entries = replay(session.events())
+        if options.call is not None:
+            entries = iter(_find(entries, options)[:1])
+        title = os.path.basename(session.path) + ("" if options.call is None else f": {options.call}")
+        pieces = page(entries, title, first_seq=0 if options.call else session.first_seq)
+        write_page(pieces, options.output)
+    return 0
 
 
 # ------------------------------------------------------------------------------------------- list
@@ -151,7 +178,7 @@ def _list(options: argparse.Namespace) -> int:
         write(_json({"firstSeq": first, "calls": rows}) + "\n")
         return 0
     if not rows:
-        _write_lines([Line("no direct calls in this session", "note")])
+        write_lines([Line("no direct calls in this session", "note")])
         return 0
     table = [("CALL", "STARTED (UTC)", "TOOL", "STATE", "TOOK", "CALLS", "SHOWN"), *map(_cells, rows)]
     widths = [max(len(cells[column]) for cells in table) for column in range(len(table[0]))]
@@ -160,7 +187,7 @@ def _list(options: argparse.Namespace) -> int:
             cell.rjust(width) if column >= 4 else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
         )
-        _write_lines([Line("  ".join(padded), "label" if number == 0 else "text")])
+        write_lines([Line("  ".join(padded), "label" if number == 0 else "text")])
     return 0
 
 

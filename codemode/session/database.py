@@ -95,6 +95,12 @@ class DatabaseReader:
         with _explained("read", self._path):
             return _fact(self._connection, name)
 
+    def next_seq(self) -> int:
+        """Return the place after the last stored event, or where the session begins when none is stored."""
+        with _explained("read", self._path):
+            (last,) = self._connection.execute("SELECT max(seq) FROM events").fetchone()
+        return self.fact("first_seq") if last is None else int(last) + 1
+
     def close(self) -> None:
         """Close the file. Harmless when it is closed."""
         self._connection.close()

@@ -1,4 +1,4 @@
-"""What a replayed session says to a person: lines of text for a terminal or a pipe. Pure; no I/O."""
+"""What a session says to a person, replayed or event by event: lines of text for a terminal or a pipe. Pure; no I/O."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Literal
 
 from msgspec import UNSET, Struct
 
-from codemode.content import Content, Text
+from codemode.content import Content, Text, content_from_json
 from codemode.rendering import json_text
+from codemode.session.events import KNOWN, Event
 from codemode.session.replay import (
     Replayed,
     ReplayedCall,
@@ -21,7 +22,7 @@ from codemode.session.replay import (
 )
 from codemode.values import JSON
 
-__all__ = ["Line", "duration", "moment", "one_line", "render"]
+__all__ = ["Line", "duration", "moment", "one_line", "render", "render_event"]
 
 _SHORT = 90  # characters of arguments that still stand on the line of their label
 
@@ -77,8 +78,7 @@ def _render_run(run: ReplayedRun) -> Iterator[Line]:
         yield Line(f"  program: its text is not in the log (SHA-256 {one_line(run.program_hash)})", "note")
     else:
         yield Line("  program", "label")
-        for number, line in enumerate(run.program.removesuffix("\n").split("\n"), 1):
-            yield Line(f"    {number:3} | {line}".rstrip(" "))
+        yield from _numbered(run.program)
     if run.calls:
         yield Line(f"  its calls ({len(run.calls)})", "label")
     for nested in run.calls:
@@ -96,6 +96,35 @@ def _render_nested(call: ReplayedNestedCall, indent: int) -> Iterator[Line]:
     yield from _arguments(call.arguments, indent + 2)
     yield from _content(call.content, indent + 2)
     yield from _recovered(call.recovered, indent + 2)
+
+
+def render_event(event: Event) -> Iterator[Line]:
+    """Yield one event as lines for a person to read, on its own, as it is seen while it comes."""
+    kind = one_line(event.type)
+    if event.type not in KNOWN:
+        yield Line(f"{moment(event.time)}  {kind}", "title")
+        yield from _indented(json_text(event.data), 2)
+        return
+    rest = {name: value for name, value in event.data.items() if name not in ("rootCallId", "parentCallId")}
+    said = [rest.pop(name) for name in ("subCallId", "callId", "name") if name in rest]
+    if "isError" in rest:
+        said.append("failed" if rest.pop("isError") else "ok")
+    yield Line("  ".join((moment(event.time), kind, *(one_line(str(word)) for word in said))), "title")
+    arguments, content, message = (rest.pop(name, UNSET) for name in ("arguments", "content", "message"))
+    if content is not UNSET:  # the end of a call says its arguments again
+        yield from _content(content_from_json(content), 2)
+    elif arguments is not UNSET:
+        code = arguments.get("code") if isinstance(arguments, dict) else None
+        if isinstance(code, str):
+            yield Line("  code", "label")
+            yield from _numbered(code)
+            arguments = {name: value for name, value in arguments.items() if name != "code"}
+        if arguments or code is None:
+            yield from _arguments(arguments, 2)
+    elif message is not UNSET:
+        yield from _indented(json_text(message), 2)
+    if rest:
+        yield from _indented(json_text(rest), 2)
 
 
 def _how_it_went(call: ReplayedCall | ReplayedNestedCall) -> str:
@@ -134,6 +163,11 @@ def _content(content: Content | None, indent: int) -> Iterator[Line]:
 def _recovered(recovered: bool, indent: int) -> Iterator[Line]:
     if recovered:
         yield Line(f"{' ' * indent}(added on recovery: the host ended before this did)", "note")
+
+
+def _numbered(program: str) -> Iterator[Line]:
+    for number, line in enumerate(program.removesuffix("\n").split("\n"), 1):
+        yield Line(f"    {number:3} | {line}".rstrip(" "))
 
 
 def _indented(text: str, indent: int) -> Iterator[Line]:

@@ -367,6 +367,11 @@ class SessionReader:
         """The place of the first event that is kept; not 0 when the session was trimmed."""
         return self._reader.fact("first_seq")
 
+    @property
+    def next_seq(self) -> int:
+        """The place that the next event will have that is committed."""
+        return self._reader.next_seq()
+
     def events(self, since: int = 0, types: Collection[str] | None = None) -> Iterator[Event]:
         """Iterate in order over the committed events from `since` on, of the given types or of all.
 
