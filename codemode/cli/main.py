@@ -8,14 +8,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import NamedTuple
 
 from codemode import launch
 from codemode.cli.terminal import UsageError, printable
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "main", "parser_of"]
 
 
 class Command(NamedTuple):
@@ -40,6 +40,7 @@ COMMANDS = {
     "stubs": Command("write stubs of the tools for an editor"),
     "prompt": Command("print what a model is told of run_code"),
     "capabilities": Command("print what this engine is, allows and offers"),
+    "completions": Command("print what lets a shell complete all this"),
 }
 
 
@@ -54,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name = next((each for each in given if not each.startswith("-")), "")
     if name in COMMANDS and COMMANDS[name].runs_program and not _ASIDE.intersection(given):
         launch.start_early()
-    options = _parser(name).parse_args(given)
+    options = parser_of((name,)).parse_args(given)
     try:
         code: int = options.command(options)
         sys.stdout.flush()
@@ -92,8 +93,8 @@ def _open_missing_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for the whole process
 
 
-def _parser(wanted: str) -> argparse.ArgumentParser:
-    """Return the parser of all commands, complete for the one that is wanted."""
+def parser_of(wanted: Collection[str]) -> argparse.ArgumentParser:
+    """Return the parser of all commands, complete for those that are wanted; the modules of others are not loaded."""
     parser = argparse.ArgumentParser(
         prog="codemode",
         description="Run one Python program, confined, with tools as its functions.",
@@ -101,7 +102,7 @@ def _parser(wanted: str) -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version, and end")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, about in COMMANDS.items():
-        if name != wanted:
+        if name not in wanted:
             commands.add_parser(name, help=about.help)
             continue
         module = import_module(f"codemode.cli.{name}")
