@@ -47,6 +47,8 @@ def write_page(pieces: Iterable[str], path: str | None) -> None:
                 out.writelines(pieces)
             return
         _replace(os.path.realpath(path), pieces)
+    except BrokenPipeError:  # a reader that has gone is told nothing
+        raise
     except OSError as error:
         raise UsageError(f"cannot write the page to {path}: {error.strerror or error}") from None
 

@@ -11,6 +11,7 @@ from PIL import Image
 
 from codemode.session import Session
 from tests.cli.test_command_line import codemode
+from tests.cli.test_log import on_terminal
 from tests.session.test_page import HOSTILE, hostile_events, nested, parse, run
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -85,6 +86,13 @@ def test_a_place_that_cannot_be_written_is_named_and_what_was_there_is_kept(plac
     (place / "a.html").write_text("kept")
     assert html(place, "missing.session", "-o", "a.html").returncode == 1
     assert (place / "a.html").read_text() == "kept"
+
+
+def test_a_terminal_is_no_place_for_a_page(place):
+    code, got = on_terminal(place, "html", "a.session")
+    assert code == 2
+    assert b"give it a file: codemode log html a.session -o page.html" in got
+    assert b"<" not in got
 
 
 def browse(place, page, *options):

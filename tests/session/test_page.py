@@ -4,12 +4,13 @@ import base64
 import hashlib
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from codemode.session import Event
-from codemode.session.page import MAX_BLOCKS, MAX_LINES, MAX_TEXT, page
+from codemode.session.page import MAX_BLOCKS, MAX_LINES, MAX_PAGE, MAX_TEXT, page
 from codemode.session.page_waterfall import MAX_CALLS
 from codemode.session.replay import replay
 
@@ -288,3 +289,11 @@ def test_an_empty_session_and_dropped_events_are_said():
     assert root.all("p", "empty")[0].text == "No calls on this page."
     assert "The first 1,234 events were dropped" in root.text
     assert "the values that tools returned" in root.all("footer")[0].text
+
+
+def test_the_bounds_are_those_that_are_documented():
+    said = " ".join((Path(__file__).parents[2] / "docs" / "log.md").read_text().split())
+    assert (
+        f"{MAX_CALLS:,} calls of one run, {MAX_TEXT:,} bytes of one text, {MAX_LINES:,} lines of a program, "
+        f"{MAX_BLOCKS} blocks of one content, some {MAX_PAGE // 1_000_000} MB in all"
+    ) in said
