@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ def tracer() -> Tracer | None:
     provider = trace.get_tracer_provider()
     if isinstance(provider, trace.ProxyTracerProvider):
         return None
+    from importlib.metadata import version  # takes a while to load
+
     made: Tracer = provider.get_tracer("codemode", version("codemode"))
     return made
 
