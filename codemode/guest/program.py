@@ -44,7 +44,7 @@ _OUT_OF_MEMORY: Final = wire.pack(
 )
 
 _SMALL: Final = """
-print(tools.echo(value=1))
+rows = tools.echo(value=1)
 return {"rows": 1}
 """
 """What each guest rehearses: the way of nearly every program, and not a page more, for each costs 4 KiB and a copy."""
