@@ -93,7 +93,8 @@ async def test_without_spares_a_run_waits_for_its_fork(no_language_wall: None) -
     async with LocalSandbox(spares=0) as sandbox:
         assert sandbox._zygote is not None
         assert (await sandbox.run("done(1)", (), Recorder())).result == 1
-        assert len(descendants(sandbox._zygote.pid)) == 1
+        zygote = sandbox._zygote.pid
+        assert await eventually(lambda: len(descendants(zygote)) == 1)
 
 
 async def test_the_zygote_kills_for_a_host_that_has_no_handle(bare: LocalSandbox) -> None:
