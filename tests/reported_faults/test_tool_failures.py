@@ -123,11 +123,15 @@ async def test_each_end_of_a_run_has_a_kind_of_its_own(cm):
 async def test_a_killed_worker_is_said_to_be_lost_and_the_next_run_works(cm):
     async with trio.open_nursery() as nursery:
         result = {}
+        printed = trio.Event()
 
         async def run() -> None:
-            result["it"] = await cm.run("print('before')\nwhile True: pass")
+            result["it"] = await cm.run(
+                "print('before')\nwhile True: pass", on_log=lambda text: printed.set()
+            )
 
         nursery.start_soon(run)
+        await printed.wait()  # before that, what computes may be the process that forks the guests
         busy = await _busy_descendant()
         os.kill(busy, signal.SIGKILL)
     assert result["it"].error.kind == "worker-exit"
