@@ -15,6 +15,7 @@ from benchmarks.rows import (
     memory,
     nested_call,
     output,
+    signatures,
     starting,
     throughput,
     values,
@@ -36,6 +37,7 @@ ROWS: dict[str, Measure] = {
     "memory": memory.measure,
     "starting": starting.measure,
     "output": output.measure,
+    "signatures": signatures.measure,
     "workload": workload.measure,
 }
 """By name."""

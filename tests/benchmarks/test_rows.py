@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from benchmarks.rows import (
     memory,
     nested_call,
     output,
+    signatures,
     starting,
     throughput,
     values,
@@ -200,6 +203,31 @@ async def test_the_task_is_a_row_with_both_ways_of_it(bench: Bench) -> None:
     assert {curve.plot for curve in row.curves} == {workload.PLOT_BYTES, workload.PLOT_SECONDS}
 
 
+async def test_the_signatures_of_few_and_many_tools_are_a_row(bench: Bench) -> None:
+    row = await signatures.measure(bench)
+    assert [name for name, _ in row.grids[0].lines] == ["10", "100"]
+    assert all(check.figure is not None for check in row.checks)
+    assert [each.what for each in row.series][:3] == [
+        "signatures, 10 tools",
+        "prompt, 10 tools",
+        "prompt within the budget, 10 tools",
+    ]
+    sizes = {name: cells for name, cells in row.grids[0].lines}
+    assert sizes["100"][0] > 5 * sizes["10"][0] > 0  # type: ignore[operator]
+
+
+def test_what_is_written_of_tools_is_measured_as_it_is() -> None:
+    found = signatures.written(20, 1)
+    tree = ast.parse(found.signatures)
+    functions = {each.name for each in tree.body if isinstance(each, ast.AsyncFunctionDef)}
+    assert {"change_issue_0", "read_branch_11", "say_branch_19"} <= functions
+    assert '# tools["set-up_issue_7"](' in found.signatures
+    assert found.signatures.rstrip() in found.prompt
+    assert found.size_ratio == len(found.signatures.encode()) / len(found.definitions)
+    assert len(json.loads(found.definitions)) == 20
+    assert found.within_budget == found.prompt  # so few are not listed in fewer words
+
+
 async def test_processes_are_found_and_read() -> None:
     async with CodeMode() as cm:
         assert (await cm.run("return 1")).result == 1
@@ -226,5 +254,6 @@ def test_the_rows_are_in_the_order_of_the_table() -> None:
         "memory",
         "starting",
         "output",
+        "signatures",
         "workload",
     ]
