@@ -212,7 +212,7 @@ async def test_the_signatures_of_few_and_many_tools_are_a_row(bench: Bench) -> N
         "prompt, 10 tools",
         "prompt within the budget, 10 tools",
     ]
-    sizes = {name: cells for name, cells in row.grids[0].lines}
+    sizes = dict(row.grids[0].lines)
     assert sizes["100"][0] > 5 * sizes["10"][0] > 0  # type: ignore[operator]
 
 
