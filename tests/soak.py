@@ -190,9 +190,10 @@ async def mix(runs: int, hostile: int, seed: int) -> list[str]:
     outside, threads = Witness(), threading.active_count()
     problems: list[str] = []
     async with AsyncExitStack() as stack:
-        shipped = await stack.enter_async_context(LocalSandbox())
+        # Those that come and go with bursts would be counted as left behind.
+        shipped = await stack.enter_async_context(LocalSandbox(max_spares=2))
         with zygotes("process", "raw"):
-            plain = await stack.enter_async_context(LocalSandbox(SMALL, spares=1))
+            plain = await stack.enter_async_context(LocalSandbox(SMALL, spares=1, max_spares=1))
         load = Mix(shipped, plain, runs, hostile, seed)
         for limits in (
             None,

@@ -137,7 +137,10 @@ def all_spares_wait(cm: CodeMode) -> bool:
 @pytest.mark.parametrize("stored", [False, True])
 async def test_a_run_with_calls_and_hooks(tmp_path: Path, stored: bool) -> None:
     path = tmp_path / "log.sqlite" if stored else None
-    async with CodeMode(TOOLS, hooks=HOOKS, session=path) as cm:
+    async with (
+        LocalSandbox(max_spares=2) as sandbox,
+        CodeMode(TOOLS, hooks=HOOKS, session=path, sandbox=sandbox) as cm,
+    ):
 
         async def run() -> None:
             assert (await cm.run(PROGRAM)).result == RESULT

@@ -60,10 +60,11 @@ class LocalSandbox:
     """Runs programs in confined processes on this machine. Implements `sandbox.Sandbox`.
 
     An async context manager: entering it starts the zygote and `spares` guests in advance (for runs with the memory
-    and processor limits of `limits`, which hold where a run names none); leaving it ends them all and any run that is
-    still going on, which then ends as `abort`. Entering and `run` raise `SandboxUnavailable` where a program cannot
-    be confined. `packages` can be imported by every program; entering raises `SandboxUnavailable` for one that cannot
-    be loaded, saying why.
+    and processor limits of `limits`, which hold where a run names none). When runs come faster than that, up to
+    `max_spares` wait, some 2 MiB each, until a while after the last such burst; 0 spares are always 0. Leaving it ends
+    them all and any run that is still going on, which then ends as `abort`. Entering and `run` raise
+    `SandboxUnavailable` where a program cannot be confined. Every program can import `packages`; entering raises
+    `SandboxUnavailable` for one that cannot be loaded, saying why.
 
     `accept_missing` names required layers of the wall (`REQUIRED_LAYERS`) that may be missing on this machine: where
     one does not stand, programs run without it, and each run's outcome says so. It takes nothing away: a layer that
@@ -75,15 +76,19 @@ class LocalSandbox:
         limits: Limits | None = None,
         *,
         spares: int = 2,
+        max_spares: int = 16,
         packages: Iterable[Package] = (),
         accept_missing: Collection[str] = (),
     ) -> None:
         if spares < 0:
             raise ValueError(f"spares={spares}: must not be negative")
+        if max_spares < 0:
+            raise ValueError(f"max_spares={max_spares}: must not be negative")
         self._packages = checked(packages)
         self._accept_missing = _layer_names(accept_missing)
         self._limits = Limits() if limits is None else limits
         self._spares = spares
+        self._max_spares = max_spares if spares else 0
         self._starting = trio.Lock()
         self._stack = contextlib.AsyncExitStack()
         self._nursery: trio.Nursery | None = None
@@ -194,7 +199,7 @@ class LocalSandbox:
                 await self._bury(guest, zygote)
             else:
                 await self._leave(guest, zygote)
-            pool.refill_soon(pair)  # now, not earlier: the fork would compete with the run
+            pool.done(pair)  # now, not earlier: the fork would compete with the run
         usage = _usage(before, used or _used_to_the_end(guest), zygote, started, conversation.calls)
         if not conversation.over:
             if (
@@ -298,7 +303,7 @@ class LocalSandbox:
             await zygote.end()
             return
         nursery.start_soon(zygote.attend, name="zygote")
-        self._zygote, self._pool = zygote, Pool(zygote, _pair(self._limits), self._spares)
+        self._zygote, self._pool = zygote, Pool(zygote, _pair(self._limits), self._spares, self._max_spares)
         self._pool.refill(_pair(self._limits))
         nursery.start_soon(self._pool.keep_filled, name="spares")
 

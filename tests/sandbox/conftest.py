@@ -16,6 +16,6 @@ def no_language_wall(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def bare(no_language_wall: None) -> AsyncIterator[LocalSandbox]:
-    """A sandbox whose language wall has fallen."""
-    async with LocalSandbox() as sandbox:
+    """A sandbox whose language wall has fallen, with two guests in advance at all times."""
+    async with LocalSandbox(max_spares=2) as sandbox:
         yield sandbox

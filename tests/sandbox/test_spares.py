@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
 import trio
 
 from codemode import control
-from codemode.sandbox import Limits, LocalSandbox
+from codemode.sandbox import Limits, LocalSandbox, pool
 from codemode.sandbox.guest import Guest
 from tests.sandbox.support import Recorder, descendants, eventually
 
@@ -95,6 +96,40 @@ async def test_without_spares_a_run_waits_for_its_fork(no_language_wall: None) -
         assert (await sandbox.run("done(1)", (), Recorder())).result == 1
         zygote = sandbox._zygote.pid
         assert await eventually(lambda: len(descendants(zygote)) == 1)
+
+
+async def test_after_a_burst_as_many_wait_as_it_took(no_language_wall: None) -> None:
+    async with LocalSandbox(spares=1, max_spares=5) as sandbox:
+        for runs, spares in ((3, 3), (2, 3), (9, 5)):
+            for _ in range(runs):
+                assert (await sandbox.run("done(1)", (), Recorder())).result == 1
+            assert await eventually(lambda wanted=spares: sum(waiting(sandbox).values()) == wanted)  # type: ignore[misc]
+        pids = [(await sandbox.run("done(os.getpid())", (), Recorder())).result for _ in range(5)]
+        assert len(set(pids)) == 5
+
+
+async def test_spares_for_a_burst_are_given_back(
+    no_language_wall: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "_KEPT_SECONDS", 0.5)
+    async with LocalSandbox(spares=1, max_spares=4) as sandbox:
+        for _ in range(4):
+            assert (await sandbox.run("done(1)", (), Recorder())).result == 1
+        assert sandbox._zygote is not None
+        zygote = sandbox._zygote.pid
+        assert await eventually(lambda: len(descendants(zygote)) == 5)
+        assert await eventually(lambda: len(descendants(zygote)) == 2)
+        assert (await sandbox.run("done(1)", (), Recorder())).result == 1
+
+
+async def test_no_more_spares_are_forked_while_a_program_runs(no_language_wall: None) -> None:
+    async with LocalSandbox(spares=1, max_spares=8) as sandbox, trio.open_nursery() as nursery:
+        nursery.start_soon(sandbox.run, "import time\ntime.sleep(60)", (), Recorder())
+        for _ in range(6):
+            assert (await sandbox.run("done(1)", (), Recorder())).result == 1
+        await trio.sleep(0.2)
+        assert sum(waiting(sandbox).values()) <= 2  # the one that runs, and the usual one
+        nursery.cancel_scope.cancel()
 
 
 async def test_the_zygote_kills_for_a_host_that_has_no_handle(bare: LocalSandbox) -> None:
