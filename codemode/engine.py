@@ -90,6 +90,7 @@ class Scope:
         parent: Scope | None = None,
         session: Session | None = None,
         limits: Limits | None = None,
+        approver: Approver | None = None,
     ) -> None:
         self._core = core
         self.registry = registry
@@ -98,12 +99,12 @@ class Scope:
         self._session = session
         self._limits = core.limits if limits is None else limits
         # What was allowed for a run is kept by the ids of calls, which are a conversation's own.
-        if session is None:
-            self._approvals = core.approvals
-        elif parent is not None and parent._session is session:
+        if parent is None:
+            self._approvals = Approvals(approver)
+        elif approver is None and session is parent._session:
             self._approvals = parent._approvals
         else:
-            self._approvals = Approvals(core.approver)
+            self._approvals = Approvals(approver or parent._approvals.approver)
         self._run_code = run_code_tool(self._run_program, core.spill, core.packages, core.checks.note)
         self._runs: dict[str, _RunOptions] = {}
         self._prompt: tuple[tuple[int, tuple[Tool, ...]], str] | None = None
@@ -118,10 +119,12 @@ class Scope:
         deny: Collection[str] | None = None,
         session: Session | None = None,
         limits: Limits | None = None,
+        approver: Approver | None = None,
     ) -> Scope:
         """Return a new scope over this one; see `Registry.scope`. It lives as long as the engine does.
 
-        Calls in it are logged in `session`, which is left open, and its programs have `limits` (None: as here).
+        Calls in it are logged in `session`, which is left open, its programs have `limits`, and `approver` answers
+        for its calls (None: as here).
         """
         registry = self.registry.scope(tools, hooks=hooks, mode=mode, allow=allow, deny=deny)
         return Scope(
@@ -130,6 +133,7 @@ class Scope:
             parent=self,
             session=self._session if session is None else session,
             limits=self._limits if limits is None else limits,
+            approver=approver,
         )
 
     @property
@@ -435,14 +439,13 @@ class CodeMode(Scope):
         self._stack = AsyncExitStack()
         core = _Core(
             limits or Limits(),
-            approver,
             spill,
             max_parallel_calls,
             tuple(package.name for package in packages),
         )
         core.prompt_budget = prompt_budget
         core.checks = Checks(check)
-        super().__init__(core, registry)
+        super().__init__(core, registry, approver=approver)
 
     async def __aenter__(self) -> Self:
         if self._core.opened is not None:
@@ -513,15 +516,12 @@ class _Core:
     def __init__(
         self,
         limits: Limits,
-        approver: Approver | None,
         spill: Spill | None,
         max_parallel_calls: int,
         packages: tuple[str, ...],
     ) -> None:
         self.packages = packages
         self.limits = limits
-        self.approver = approver
-        self.approvals = Approvals(approver)
         self.spill = spill
         self.max_parallel_calls = max_parallel_calls
         self.prompt_budget = DEFAULT_BUDGET

@@ -7,13 +7,20 @@ are written on one line, so that the text stays linear in the size of the value.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from codemode.values import JSON
 
-__all__ = ["cut_middle", "cut_middle_of", "json_text"]
+__all__ = ["cut_middle", "cut_middle_of", "json_text", "printable"]
 
 _DEEPEST_INDENT = 5
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Return text in which no character can steer what shows it: control characters are written as escapes."""
+    return _CONTROL.sub(lambda match: ascii(match.group())[1:-1], text)
 
 
 def json_text(value: JSON) -> str:

@@ -114,6 +114,20 @@ async def test_what_is_allowed_for_a_run_is_known_by_session():
         assert asked == ["first"] * 3
 
 
+async def test_a_scope_with_an_approver_asks_it_and_so_do_the_scopes_over_it():
+    @tool(render=as_text, approval="it deletes")
+    async def delete(path: str) -> str:
+        """Delete."""
+        return path
+
+    async with CodeMode([delete], approver=lambda requests: "deny") as cm, Session.open(None) as other:
+        open_minded = cm.scope(approver=lambda requests: "allow-once")
+        for scope in (open_minded, open_minded.scope(), open_minded.scope(session=other)):
+            assert (await scope.run("return tools.delete('a')")).result == "a"
+        for scope in (cm, cm.scope(), cm.scope(session=other)):
+            assert (await scope.run("return tools.delete('a')")).error.kind == "exception"
+
+
 async def test_tools_with_a_lifespan_are_entered_once_for_all_sessions():
     entered: list[str] = []
 

@@ -169,6 +169,7 @@ class Scope:
         deny: Collection[str] | None = None,
         session: Session | None = None,
         limits: Limits | None = None,
+        approver: Approver | None = None,
     ) -> Scope:
         """Return a new scope over this one; see `codemode.Scope.scope`. It lives as long as the engine does.
 
@@ -183,6 +184,7 @@ class Scope:
             deny=deny,
             session=None if session is None else session.of(self._engine),
             limits=limits,
+            approver=OnLoop(approver) if callable(approver) else approver,
         )
         return Scope(self._engine, self._engine.now(make))
 

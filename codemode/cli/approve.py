@@ -19,9 +19,18 @@ _SHOWN = 500  # characters of the arguments of one call
 
 
 class CommandLineApprover:
-    """Allows the tools named in `allowed`; asks about others on `terminal`, if there is one."""
+    """Allows the tools named in `allowed`; asks about others on `terminal`, if there is one.
 
-    def __init__(self, allowed: Collection[str], terminal: Terminal | None) -> None:
+    `otherwise` says why nobody is asked where there is none, and what to do beside allowing them beforehand.
+    """
+
+    def __init__(
+        self,
+        allowed: Collection[str],
+        terminal: Terminal | None,
+        otherwise: str = "there is no terminal to ask on; run the command on one, or with",
+    ) -> None:
+        self._otherwise = otherwise
         self._allowed = frozenset(allowed)
         self._terminal = terminal
         self._asking = trio.Lock()  # agents that work beside each other are asked for one after the other
@@ -35,10 +44,7 @@ class CommandLineApprover:
             if self._terminal is None:
                 names = sorted({each.tool.name for _, each in asked})
                 options = " ".join(f"--allow {name}" for name in names)
-                raise ToolError(
-                    f"{asked[0][1].reason}: this needs approval, and there is no terminal to ask on; "
-                    f"run the command on one, or with {options}"
-                )
+                raise ToolError(f"{asked[0][1].reason}: this needs approval, and {self._otherwise} {options}")
             async with self._asking:
                 answer = await self._ask(self._terminal, [each for _, each in asked])
             answers.update(dict.fromkeys((index for index, _ in asked), answer))

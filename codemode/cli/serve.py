@@ -90,7 +90,8 @@ async def _serve_tools(options: argparse.Namespace, tooling: Tooling) -> None:
     from codemode.mcp.server import ProgramServer, serve_stdio
 
     registry = tooling.registry.scope(mode="both" if options.direct else "code")
-    approver = CommandLineApprover(options.allow, None)
+    otherwise = "the client cannot ask its user; use one with the capability elicitation, or serve with"
+    approver = CommandLineApprover(options.allow, None, otherwise)
     async with CodeMode(
         registry,
         limits=limits_of(options),
@@ -99,7 +100,7 @@ async def _serve_tools(options: argparse.Namespace, tooling: Tooling) -> None:
         packages=tooling.packages,
     ) as engine:
         tooling.begin(engine.session)
-        server = ProgramServer(engine, max_runs=options.max_runs)
+        server = ProgramServer(engine, max_runs=options.max_runs, approved=options.allow)
         if options.http is None:
             await serve_stdio(server)
         else:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from typing import TextIO
+
+from codemode.rendering import printable
 
 __all__ = ["UsageError", "is_terminal", "paint", "printable", "write"]
 
@@ -14,18 +15,12 @@ class UsageError(Exception):
     """The command was given something it cannot use; the message says what and what to write instead."""
 
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "cyan": "36"}
 
 
 def is_terminal(stream: TextIO) -> bool:
     """Whether a person sees this stream, in colour. `NO_COLOR` and `TERM=dumb` say no."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def printable(text: str) -> str:
-    """Return text in which no character can steer a terminal: control characters are written as escapes."""
-    return _CONTROL.sub(lambda match: ascii(match.group())[1:-1], text)
 
 
 def paint(text: str, colour: str, stream: TextIO) -> str:

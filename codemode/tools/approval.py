@@ -48,7 +48,7 @@ class Approvals:
     """Asks an approver, and remembers what holds for a run."""
 
     def __init__(self, approver: Approver | None) -> None:
-        self._approver = approver
+        self.approver = approver
         self._allowed: dict[str, set[str]] = {}
 
     async def ask(self, requests: Sequence[ApprovalRequest]) -> list[str | None]:
@@ -82,13 +82,13 @@ class Approvals:
 
     async def _answers(self, requests: Sequence[ApprovalRequest]) -> Sequence[str]:
         """One answer for each request; a text that is no answer is the reason for a denial."""
-        if self._approver is None:
+        if self.approver is None:
             return [
                 f"{each.reason} (tool {each.call.name!r} needs approval, and nobody is there to give it)"
                 for each in requests
             ]
         try:
-            said = self._approver(requests)
+            said = self.approver(requests)
             if inspect.isawaitable(said):
                 said = await said
             answers = [said] * len(requests) if isinstance(said, str) else list(said)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 from mcp import Client, StdioServerParameters
+from mcp_types import ElicitResult
 
 PROJECT = Path(__file__).parents[2]
 ODD = PROJECT / "tests" / "mcp" / "servers" / "odd.py"
@@ -84,9 +85,28 @@ async def test_what_needs_approval_is_denied_unless_it_is_allowed(place):
     async with Client(parameters(place, "--tools", "own:delete")) as client:
         result = await client.call_tool("run_code", call)
         assert result.is_error
-        assert "--allow delete" in result.content[0].text
+        assert (
+            "it is final: this needs approval, and the client cannot ask its user; use one with the capability "
+            "elicitation, or serve with --allow delete" in result.content[0].text
+        )
     async with Client(parameters(place, "--tools", "own:delete", "--allow", "delete")) as client:
         assert not (await client.call_tool("run_code", call)).is_error
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_what_needs_approval_is_put_to_the_user_of_a_client_that_can_ask(place, mode):
+    shown = []
+
+    async def user(context, form):
+        shown.append(form.message)
+        return ElicitResult(action="accept", content={"answer": "deny" if len(shown) > 1 else "allow once"})
+
+    call = {"code": "tools.delete()", "description": "try"}
+    options = {"mode": mode, "elicitation_callback": user}
+    async with Client(parameters(place, "--tools", "own:delete"), **options) as client:
+        assert not (await client.call_tool("run_code", call)).is_error
+        assert (await client.call_tool("run_code", call)).is_error
+    assert shown == ["A call that needs your approval:\n\ndelete {}\n  it is final"] * 2
 
 
 async def test_a_client_that_is_killed_takes_the_server_and_its_guests_with_it(place):

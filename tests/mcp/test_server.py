@@ -1,6 +1,7 @@
 """Programs for clients of the protocol, over a pair of streams."""
 
 import json
+from functools import partial
 
 import pytest
 import trio
@@ -8,7 +9,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ToolListChangedNotification
 
 from codemode import Image, Limits, Registry, as_json, tool
-from codemode.mcp.server import app
+from codemode.mcp.server import app, report
 
 from .serving import Bench, client_of, connected, program_server, until
 
@@ -125,13 +126,37 @@ async def test_printed_lines_and_ended_calls_arrive_while_the_run_goes_on(mode):
             nursery.start_soon(call)
             await until(lambda: bench.running and logs and progress)
             assert logs == ["one"]
-            assert progress[-1] == (1.0, "1 call; double ended")
+            assert progress[-1] in (
+                (1.0, "1 call; double ended"),
+                (1.0, "1 call; double ended; slow running for 0 s"),
+            )
             bench.release.set()
         await until(lambda: len(logs) == 2)
         assert logs == ["one", "two end"]
         await until(lambda: progress[-1][0] >= 2)
         amounts = [amount for amount, _ in progress]
         assert amounts == sorted(set(amounts))
+
+
+async def test_a_client_hears_now_and_then_what_a_long_run_waits_for(monkeypatch):
+    monkeypatch.setattr(report, "_HEARTBEAT_SECONDS", 0.02)
+    bench, progress = Bench(), []
+
+    async def on_progress(amount, total, message):
+        progress.append((amount, message))
+
+    async with program_server(bench) as (server, _), client_of(server) as client:
+        async with trio.open_nursery() as nursery:
+            code = "import asyncio\nawait asyncio.gather(tools.slow(), tools.slow())"
+            call = partial(client.call_tool, progress_callback=on_progress)
+            nursery.start_soon(call, "run_code", program(code))
+            await until(lambda: bench.running == 2 and len(progress) > 3)
+            assert progress[-1] == (
+                pytest.approx(0, abs=0.5),
+                "running, 0 calls; slow and 1 more running for 0 s",
+            )
+            bench.release.set()
+        await until(lambda: progress[-1] == (2.0, "2 calls; slow ended"))
 
 
 @pytest.mark.filterwarnings("ignore:The logging capability is deprecated")

@@ -1,14 +1,16 @@
 """What a client of the protocol can ask for: the tools, the signatures as a resource, a call.
 
-Each request of a run is a scope of its own over one engine. A request that is cancelled, or whose client has gone,
-takes its run with it.
+Each call is a scope of its own over one engine. A request that is cancelled, or whose client has gone, takes its call
+with it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
-from collections.abc import AsyncIterator
+import secrets
+from collections.abc import AsyncIterator, Collection
 from importlib.metadata import version
 from typing import Any
 
@@ -22,9 +24,11 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
-    ContentBlock,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
     EmptyResult,
-    ImageContent,
+    InputRequiredResult,
     ListResourcesResult,
     ListToolsResult,
     PaginatedRequestParams,
@@ -32,22 +36,22 @@ from mcp_types import (
     ReadResourceResult,
     Resource,
     SetLevelRequestParams,
-    TextContent,
     TextResourceContents,
     Tool,
     ToolAnnotations,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from codemode.content import Content, Text, text_of
 from codemode.engine import Scope
-from codemode.errors import CodeModeError, RunError
-from codemode.mcp.server.report import Report
+from codemode.errors import CodeModeError
+from codemode.mcp.server.asking import ClientApprover, Elicit, understands_forms
+from codemode.mcp.server.results import RUN_OUTPUT, call_result, refused
+from codemode.mcp.server.served import ServedCall
 from codemode.rendering import cut_middle
 from codemode.sdk import signatures
-from codemode.tools.call import Failure, Outcome, Success
-from codemode.tools.hooks import Hooks
+from codemode.tools.call import Outcome
 from codemode.tools.registry import RUN_CODE
-from codemode.values import JSON, thaw
+from codemode.values import JSON
 
 __all__ = ["GONE", "SIGNATURES_URI", "ProgramServer"]
 
@@ -60,21 +64,8 @@ GONE = "codemode.gone"
 _MAX_DESCRIPTION_BYTES = 32 * 1024
 _TELL_SECONDS = 5.0  # a client that does not take a notification is told no more
 _MAX_WAITING = 100
-
-_RUN_OUTPUT: dict[str, JSON] = {
-    "type": "object",
-    "properties": {
-        "logs": {"type": "array", "items": {"type": "string"}, "description": "The printed lines."},
-        "result": {"description": "What the program returned, if it returned something."},
-        "error": {
-            "type": "object",
-            "description": "Why the run did not end well.",
-            "properties": {"kind": {"type": "string"}, "message": {"type": "string"}},
-            "required": ["kind", "message"],
-        },
-    },
-    "required": ["logs"],
-}
+_MAX_PARKED = 100  # calls that wait for a request with an answer
+_QUESTION = "approval"
 
 _log = logging.getLogger("codemode.mcp")
 
@@ -84,10 +75,24 @@ class ProgramServer:
 
     `scope.registry.mode` says what a client may call: `code` is `run_code` alone. At most `max_runs` calls go on at
     once; others wait for their turn. `watching` has to be entered while it serves.
+
+    What needs approval is put to the user of a client that can ask its user, but for the tools named in `approved`;
+    the user has `answer_seconds`. For other clients the engine's own approver answers.
     """
 
-    def __init__(self, scope: Scope, *, max_runs: int = 10) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        *,
+        max_runs: int = 10,
+        approved: Collection[str] = (),
+        answer_seconds: float = 600.0,
+    ) -> None:
         self._scope = scope
+        self._approved = frozenset(approved)
+        self._answer_seconds = answer_seconds
+        self._parked: dict[str, ServedCall] = {}
+        self._nursery: trio.Nursery | None = None
         self._turns = trio.Semaphore(max_runs, max_value=max_runs)
         self._connections: set[Connection] = set()
         self._bus = InMemorySubscriptionBus()
@@ -110,13 +115,18 @@ class ProgramServer:
 
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
-        """Tell clients when the tools change, as long as this is entered."""
+        """Make calls, and tell clients when the tools change, as long as this is entered.
+
+        Leaving it ends the calls that no request waits for.
+        """
         unwatch = self._scope.registry.watch(self._note_change)
         async with trio.open_nursery() as nursery:
+            self._nursery = nursery
             nursery.start_soon(self._tell_changes)
             try:
                 yield
             finally:
+                self._nursery = None
                 unwatch()
                 nursery.cancel_scope.cancel()
 
@@ -132,7 +142,7 @@ class ProgramServer:
         output, annotations = None, None
         if name == RUN_CODE:
             description = self._description(description)
-            output = _RUN_OUTPUT
+            output = RUN_OUTPUT
         else:
             registered = self._scope.registry.require(name)
             schema = registered.output.schema.json_schema
@@ -177,33 +187,90 @@ class ProgramServer:
 
     async def _call_tool(
         self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
-    ) -> CallToolResult:
-        if self._turns.statistics().tasks_waiting >= _MAX_WAITING:
-            return _refused(f"{_MAX_WAITING} calls are waiting already; call again later")
-        least = context.session._connection.state.get("level", "debug")
-        report = Report(context, least)
-        outcome: Outcome | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        call = self._begun(context, params) if params.request_state is None else self._taken_up(params)
+        if call is None:
+            return refused(f"{_MAX_WAITING} calls are waiting already; call again later")
         gone = getattr(context.request, "scope", {}).get(GONE)
         async with trio.open_nursery() as nursery:
             if gone is not None:
                 nursery.start_soon(_cancel_when, gone, nursery.cancel_scope)
-            async with trio.open_nursery() as reporting:
-                reporting.start_soon(report.send)
-                async with self._turns:
-                    outcome = await self._outcome(params, report)
-                report.close()
+            await call.attend(context)
             nursery.cancel_scope.cancel()
-        if outcome is None:  # nobody is there who could read this
-            return _refused("the client has gone")
-        return _call_result(params.name, outcome)
+        if call.question is not None:
+            return self._parked_for(call, call.question)
+        if call.error is not None:
+            raise call.error
+        if call.outcome is None:  # nobody is there who could read this
+            return refused("the client has gone")
+        return call_result(params.name, call.outcome)
 
-    async def _outcome(self, params: CallToolRequestParams, report: Report) -> Outcome:
-        scope = self._scope.scope(hooks=Hooks(observers=(report.call_ended,)))
+    def _begun(
+        self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
+    ) -> ServedCall | None:
+        """Begin a call; None when too many wait already."""
+        if self._turns.statistics().tasks_waiting >= _MAX_WAITING:
+            return None
+        call = ServedCall(params, self._answer_seconds)
+        elicit = self._way_to_ask(context, call)
+        approver = None if elicit is None else ClientApprover(self._approved, elicit)
+        scope = self._scope.scope(hooks=call.report.hooks, approver=approver)
+
+        async def make() -> Outcome:
+            async with self._turns:
+                return await self._outcome(scope, call)
+
+        if self._nursery is None:
+            raise RuntimeError("enter `watching` first, and serve inside it")
+        self._nursery.start_soon(call.go_on, make)
+        return call
+
+    @staticmethod
+    def _way_to_ask(context: ServerRequestContext[Any, Any], call: ServedCall) -> Elicit | None:
+        if not understands_forms(context.session.client_capabilities):
+            return None
+        if context.session.can_send_request:
+            return functools.partial(call.elicit_now, context)
+        return call.elicit_later if context.protocol_version in MODERN_PROTOCOL_VERSIONS else None
+
+    async def _outcome(self, scope: Scope, call: ServedCall) -> Outcome:
+        params = call.params
         try:
-            return await scope.call(params.name, params.arguments or {}, on_log=report.printed)
+            return await scope.call(params.name, params.arguments or {}, on_log=call.report.printed)
         except CodeModeError as error:
             _log.error("a call could not be made or recorded: %s", error)
             raise MCPError(-32603, f"the call could not be made or recorded: {error}") from None
+
+    def _parked_for(self, call: ServedCall, question: ElicitRequestFormParams) -> InputRequiredResult:
+        """Keep a call for the request that brings its answer, for a while; only its client knows the key."""
+        key = secrets.token_urlsafe()
+        while len(self._parked) >= _MAX_PARKED:
+            self._parked.pop(next(iter(self._parked))).cancel()
+        self._parked[key] = call
+        assert self._nursery is not None
+        self._nursery.start_soon(self._expire, key)
+        asked = ElicitRequest(params=question)
+        return InputRequiredResult(input_requests={_QUESTION: asked}, request_state=key)
+
+    async def _expire(self, key: str) -> None:
+        await trio.sleep(self._answer_seconds)
+        call = self._parked.pop(key, None)
+        if call is not None:
+            call.cancel()
+
+    def _taken_up(self, params: CallToolRequestParams) -> ServedCall:
+        """The call that a request brings an answer for. Raises `MCPError`."""
+        call = self._parked.get(params.request_state or "")
+        if call is None or not call.is_same(params):
+            raise MCPError(
+                INVALID_PARAMS,
+                "no call waits for this answer: it was given already, came later than "
+                f"{self._answer_seconds:g} s, or is for other arguments; make the call anew, without requestState",
+            )
+        del self._parked[params.request_state or ""]
+        result = (params.input_responses or {}).get(_QUESTION)
+        call.reply(result if isinstance(result, ElicitResult) else None)
+        return call
 
     # -------------------------------------------------------------------------------- connections
 
@@ -245,36 +312,3 @@ async def _tell(connection: Connection) -> None:
 async def _cancel_when(event: trio.Event, scope: trio.CancelScope) -> None:
     await event.wait()
     scope.cancel()
-
-
-def _call_result(name: str, outcome: Outcome) -> CallToolResult:
-    structured: JSON = None
-    if isinstance(outcome, Success):
-        if isinstance(outcome.value, dict):
-            structured = thaw(outcome.value)
-    elif name == RUN_CODE:
-        structured = _run_failure(outcome)
-    return CallToolResult(
-        content=_blocks(outcome.content), structured_content=structured, is_error=outcome.is_error
-    )
-
-
-def _run_failure(outcome: Failure) -> dict[str, JSON]:
-    error = outcome.exception
-    if isinstance(error, RunError):
-        return {"logs": list(error.logs), "error": {"kind": error.kind, "message": error.reason}}
-    return {"logs": [], "error": {"kind": "refused", "message": outcome.error.message}}
-
-
-def _refused(message: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=f"Error: {message}")], is_error=True)
-
-
-def _blocks(content: Content) -> list[ContentBlock]:
-    blocks: list[ContentBlock] = []
-    for each in content:
-        if isinstance(each, Text):
-            blocks.append(TextContent(text=each.text))
-        else:
-            blocks.append(ImageContent(data=each.data, mime_type=each.media_type))
-    return blocks or [TextContent(text=text_of(content))]

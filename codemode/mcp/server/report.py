@@ -1,4 +1,4 @@
-"""What a client is told while its program runs: printed lines as log messages, ended calls as progress.
+"""What a client is told while its program runs: printed lines as log messages, calls as progress.
 
 Taking note never blocks, so that a client that reads slowly delays no program; what has come together since the
 last message goes in the next one. Everything that was printed is sent before the result is.
@@ -14,6 +14,7 @@ from mcp.server.context import ServerRequestContext
 from mcp_types import LoggingLevel, LoggingMessageNotification, LoggingMessageNotificationParams
 
 from codemode.tools.call import Call, Outcome
+from codemode.tools.hooks import Hooks
 
 __all__ = ["LEVELS", "Report"]
 
@@ -34,19 +35,35 @@ _HEARTBEAT_SECONDS = 5.0
 
 
 class Report:
-    """What one request is told. `line` and `call_ended` take note; `send` sends, until `close`."""
+    """What is told of one call. `printed` takes note, also while no request waits for the call.
 
-    def __init__(self, context: ServerRequestContext[Any, Any], least: LoggingLevel) -> None:
-        self._session = context.session
-        self._request_id = context.request_id
-        allowed = allowed_log_levels(context.protocol_version, context.meta)
-        self._logs = _LEVEL in allowed and LEVELS.index(_LEVEL) >= LEVELS.index(least)
+    `turn_to` begins a request, `send` sends to it until `pause` or `close`. `hooks` let it see the calls.
+    """
+
+    def __init__(self) -> None:
+        self.hooks = Hooks(guards=(self._call_started,), observers=(self._call_ended,))
+        self.waits_for = ""
+        """What the program cannot go on without; said with the heartbeat."""
+        self._context: ServerRequestContext[Any, Any]
+        self._logs = True
         self._printed: list[str] = []
+        self._running: dict[str, tuple[str, float]] = {}
         self._ended = 0
         self._last = ""
         self._told = 0.0
         self._news = trio.Event()
+        self._paused = False
         self._closed = False
+
+    def turn_to(self, context: ServerRequestContext[Any, Any]) -> None:
+        """From now on, tell this request, at the level that its client has asked for."""
+        self._context = context
+        least: LoggingLevel = context.session._connection.state.get("level", "debug")
+        allowed = allowed_log_levels(context.protocol_version, context.meta)
+        self._logs = _LEVEL in allowed and LEVELS.index(_LEVEL) >= LEVELS.index(least)
+        if not self._logs:
+            self._printed.clear()
+        self._paused = False
 
     def printed(self, text: str) -> None:
         """A program has printed `text`, whole lines or parts of them."""
@@ -55,12 +72,21 @@ class Report:
             if "\n" in text:
                 self._news.set()
 
-    def call_ended(self, call: Call, outcome: Outcome) -> None:
-        """An observer of calls: one that the program made has ended."""
+    def _call_started(self, call: Call) -> None:
         if not call.is_direct:
+            self._running[call.id] = (call.name, trio.current_time())
+
+    def _call_ended(self, call: Call, outcome: Outcome) -> None:
+        if not call.is_direct:
+            self._running.pop(call.id, None)
             self._ended += 1
             self._last = f"{call.name} {'failed' if outcome.is_error else 'ended'}"
             self._news.set()
+
+    def pause(self) -> None:
+        """The request ends before the call does: `send` sends the whole lines that are there, and returns."""
+        self._paused = True
+        self._news.set()
 
     def close(self) -> None:
         """Nothing new will come: `send` sends what is left, and returns."""
@@ -68,14 +94,14 @@ class Report:
         self._news.set()
 
     async def send(self) -> None:
-        """Send what comes until `close`. Cancellation leaves the rest unsent."""
-        reported = 0
+        """Send what comes until `pause` or `close`. Cancellation leaves the rest unsent."""
+        reported = self._ended
         while True:
             with trio.move_on_after(_HEARTBEAT_SECONDS) as waiting:
                 await self._news.wait()
             self._news = trio.Event()
-            is_last = self._closed
-            await self._send_lines(whole=is_last)
+            is_last = self._closed or self._paused
+            await self._send_lines(whole=self._closed)
             if self._ended > reported or waiting.cancelled_caught:
                 reported = self._ended
                 await self._send_progress()
@@ -90,8 +116,8 @@ class Report:
         self._printed = [rest] if rest else []
         if lines or (text and not rest):
             params = LoggingMessageNotificationParams(level=_LEVEL, logger=_LOGGER, data=_sendable(lines))
-            await self._session.send_notification(
-                LoggingMessageNotification(params=params), related_request_id=self._request_id
+            await self._context.session.send_notification(
+                LoggingMessageNotification(params=params), related_request_id=self._context.request_id
             )
 
     async def _send_progress(self) -> None:
@@ -99,7 +125,13 @@ class Report:
         self._told = max(float(self._ended), self._told + 0.001)
         calls = f"{self._ended} call{'' if self._ended == 1 else 's'}"
         message = f"{calls}; {self._last}" if self._last else f"running, {calls}"
-        await self._session.report_progress(self._told, message=_sendable(message))
+        if self._running:
+            name, since = next(iter(self._running.values()))  # the one that takes longest
+            others = f" and {len(self._running) - 1} more" if len(self._running) > 1 else ""
+            message += f"; {name}{others} running for {trio.current_time() - since:.0f} s"
+        if self.waits_for:
+            message += f"; waiting for {self.waits_for}"
+        await self._context.session.report_progress(self._told, message=_sendable(message))
 
 
 def _sendable(text: str) -> str:
