@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import trio
 
@@ -46,7 +47,8 @@ class CommandLineApprover:
                 options = " ".join(f"--allow {name}" for name in names)
                 raise ToolError(f"{asked[0][1].reason}: this needs approval, and {self._otherwise} {options}")
             async with self._asking:
-                answer = await self._ask(self._terminal, [each for _, each in asked])
+                with self._terminal.asking():
+                    answer = await self._ask(self._terminal, [each for _, each in asked])
             answers.update(dict.fromkeys((index for index, _ in asked), answer))
         return [answers[index] for index in range(len(requests))]
 
@@ -73,8 +75,21 @@ class Terminal:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self.writer = open(descriptor, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+        self.before_asking: Callable[[], None] = lambda: None
+        """Called before something is asked; takes away what must not stand before a question."""
+        self.is_asking = False
         self._reading = trio.Lock()
         self._patient = trio.CancelScope()  # around the wait of one that lets others go first
+
+    @contextlib.contextmanager
+    def asking(self) -> Iterator[None]:
+        """While this is entered, a question stands on the terminal, and nothing else is to be written there."""
+        self.before_asking()
+        was_asking, self.is_asking = self.is_asking, True
+        try:
+            yield
+        finally:
+            self.is_asking = was_asking
 
     async def read_line(self, *, first: bool = False) -> str | None:
         """Wait for a line that somebody types; None when the terminal is gone. Cancellation reads nothing.

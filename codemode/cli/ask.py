@@ -19,12 +19,13 @@ class TerminalAsker:
 
     async def __call__(self, questions: Sequence[Question]) -> list[Reply] | None:
         replies: list[Reply] = []
-        for each in questions:
-            self._show(each)
-            reply = await self._reply(each)
-            if reply is None:
-                return None
-            replies.append(reply)
+        with self._terminal.asking():
+            for each in questions:
+                self._show(each)
+                reply = await self._reply(each)
+                if reply is None:
+                    return None
+                replies.append(reply)
         return replies
 
     def _show(self, question: Question) -> None:

@@ -13,6 +13,7 @@ import trio
 
 from codemode.cli.approve import CommandLineApprover, Terminal, open_terminal
 from codemode.cli.options import add_limits, add_packages, add_tools
+from codemode.cli.progress import Progress, can_show
 from codemode.cli.set_up import Tooling, limits_of, set_up
 from codemode.cli.terminal import UsageError, paint, printable, write
 from codemode.engine import CodeMode, RunResult
@@ -75,13 +76,17 @@ async def _run(source: str, tooling: Tooling, options: argparse.Namespace, termi
     try:
         async with trio.open_nursery() as nursery:
             ending = _Ending(nursery.cancel_scope)
-            printed = _Printed(ending)
+            progress = Progress() if can_show(sys.stderr) and not options.json else None
+            printed = _Printed(ending, progress)
             await nursery.start(ending.watch_signals)
+            if progress is not None:
+                nursery.start_soon(progress.show, terminal)
             async with CodeMode(
                 tooling.registry,
                 limits=limits_of(options),
                 session=options.session,
                 approver=approver,
+                hooks=None if progress is None else progress.tally.hooks,
                 packages=tooling.packages,
                 accept_missing=options.accept_missing,
                 check=options.check,
@@ -148,11 +153,15 @@ class _Ending:
 class _Printed:
     """Writes what a program prints, and knows whether its last line is complete."""
 
-    def __init__(self, ending: _Ending) -> None:
+    def __init__(self, ending: _Ending, progress: Progress | None) -> None:
         self._ending = ending
+        self._progress = progress
         self._is_open = False
 
     def __call__(self, text: str) -> None:
+        if self._progress is not None:
+            self._progress.erase()
+            self._progress.is_hidden = not text.endswith("\n") and sys.stdout.isatty()
         try:
             write(text)
         except OSError as error:

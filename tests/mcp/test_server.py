@@ -127,8 +127,8 @@ async def test_printed_lines_and_ended_calls_arrive_while_the_run_goes_on(mode):
             await until(lambda: bench.running and logs and progress)
             assert logs == ["one"]
             assert progress[-1] in (
-                (1.0, "1 call; double ended"),
-                (1.0, "1 call; double ended; slow running for 0 s"),
+                (1.0, "1 call, double ended"),
+                (1.0, "1 call, double ended, slow running for 0 s"),
             )
             bench.release.set()
         await until(lambda: len(logs) == 2)
@@ -153,10 +153,10 @@ async def test_a_client_hears_now_and_then_what_a_long_run_waits_for(monkeypatch
             await until(lambda: bench.running == 2 and len(progress) > 3)
             assert progress[-1] == (
                 pytest.approx(0, abs=0.5),
-                "running, 0 calls; slow and 1 more running for 0 s",
+                "0 calls, slow and 1 more running for 0 s",
             )
             bench.release.set()
-        await until(lambda: progress[-1] == (2.0, "2 calls; slow ended"))
+        await until(lambda: progress[-1] == (2.0, "2 calls, slow ended"))
 
 
 @pytest.mark.filterwarnings("ignore:The logging capability is deprecated")

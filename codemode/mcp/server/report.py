@@ -13,8 +13,7 @@ from mcp.server.connection import allowed_log_levels
 from mcp.server.context import ServerRequestContext
 from mcp_types import LoggingLevel, LoggingMessageNotification, LoggingMessageNotificationParams
 
-from codemode.tools.call import Call, Outcome
-from codemode.tools.hooks import Hooks
+from codemode.tools.tally import Tally
 
 __all__ = ["LEVELS", "Report"]
 
@@ -41,15 +40,13 @@ class Report:
     """
 
     def __init__(self) -> None:
-        self.hooks = Hooks(guards=(self._call_started,), observers=(self._call_ended,))
+        self._tally = Tally(self._note)
+        self.hooks = self._tally.hooks
         self.waits_for = ""
         """What the program cannot go on without; said with the heartbeat."""
         self._context: ServerRequestContext[Any, Any]
         self._logs = True
         self._printed: list[str] = []
-        self._running: dict[str, tuple[str, float]] = {}
-        self._ended = 0
-        self._last = ""
         self._told = 0.0
         self._news = trio.Event()
         self._paused = False
@@ -72,16 +69,8 @@ class Report:
             if "\n" in text:
                 self._news.set()
 
-    def _call_started(self, call: Call) -> None:
-        if not call.is_direct:
-            self._running[call.id] = (call.name, trio.current_time())
-
-    def _call_ended(self, call: Call, outcome: Outcome) -> None:
-        if not call.is_direct:
-            self._running.pop(call.id, None)
-            self._ended += 1
-            self._last = f"{call.name} {'failed' if outcome.is_error else 'ended'}"
-            self._news.set()
+    def _note(self) -> None:
+        self._news.set()
 
     def pause(self) -> None:
         """The request ends before the call does: `send` sends the whole lines that are there, and returns."""
@@ -95,15 +84,15 @@ class Report:
 
     async def send(self) -> None:
         """Send what comes until `pause` or `close`. Cancellation leaves the rest unsent."""
-        reported = self._ended
+        reported = self._tally.ended
         while True:
             with trio.move_on_after(_HEARTBEAT_SECONDS) as waiting:
                 await self._news.wait()
             self._news = trio.Event()
             is_last = self._closed or self._paused
             await self._send_lines(whole=self._closed)
-            if self._ended > reported or waiting.cancelled_caught:
-                reported = self._ended
+            if self._tally.ended > reported or waiting.cancelled_caught:
+                reported = self._tally.ended
                 await self._send_progress()
             if is_last:
                 return
@@ -122,15 +111,10 @@ class Report:
 
     async def _send_progress(self) -> None:
         # Progress has to grow with every message; a heartbeat is a little more of nothing.
-        self._told = max(float(self._ended), self._told + 0.001)
-        calls = f"{self._ended} call{'' if self._ended == 1 else 's'}"
-        message = f"{calls}; {self._last}" if self._last else f"running, {calls}"
-        if self._running:
-            name, since = next(iter(self._running.values()))  # the one that takes longest
-            others = f" and {len(self._running) - 1} more" if len(self._running) > 1 else ""
-            message += f"; {name}{others} running for {trio.current_time() - since:.0f} s"
+        self._told = max(float(self._tally.ended), self._told + 0.001)
+        message = str(self._tally)
         if self.waits_for:
-            message += f"; waiting for {self.waits_for}"
+            message += f", waiting for {self.waits_for}"
         await self._context.session.report_progress(self._told, message=_sendable(message))
 
 
