@@ -70,7 +70,7 @@ class DirectCalls:
         self.session = session
         self.on_end = on_end
         self._stop = trio.CancelScope()
-        self._scheduler: Scheduler[_DirectCall] = Scheduler(
+        self.scheduler: Scheduler[_DirectCall] = Scheduler(
             nursery, max_parallel_calls, self._answer, self._stop.cancel
         )
 
@@ -84,7 +84,7 @@ class DirectCalls:
         for job in jobs:
             job.log_call()
         for job in jobs:
-            self._scheduler.submit(job)
+            self.scheduler.submit(job)
         try:
             with self._stop:
                 for job in jobs:
@@ -96,9 +96,9 @@ class DirectCalls:
         return [job.outcome for job in jobs]
 
     async def _close(self, jobs: Sequence[_DirectCall]) -> None:
-        self._scheduler.close()
+        self.scheduler.close()
         try:
-            for stuck in await self._scheduler.ended(GRACE_SECONDS):
+            for stuck in await self.scheduler.ended(GRACE_SECONDS):
                 await stuck.leave()
         finally:
             for job in jobs:
@@ -147,9 +147,16 @@ class _DirectCall:
         if self._scope is not None:
             self._scope.cancel()
 
+    @property
+    def starts_at_once(self) -> bool:
+        return not self.is_undecided and not self.dispatch.hooks.guards
+
     async def decide(self) -> None:
         with self._stoppable():
             await self._owner.pipeline.decide(self.dispatch)
+
+    def start_now(self) -> None:
+        """Its start is logged when its body is about to run."""
 
     async def start(self) -> None:
         try:
@@ -161,6 +168,8 @@ class _DirectCall:
 
     async def complete(self, turn: trio.Lock) -> None:
         pipeline, dispatch = self._owner.pipeline, self.dispatch
+        if not dispatch.hooks.around:  # one may have the body run again
+            dispatch.after_body = self._make_room
         try:
             with self._stoppable() as scope:
                 await trio.lowlevel.checkpoint_if_cancelled()
@@ -180,6 +189,9 @@ class _DirectCall:
             await self.end_aborted(turn)
             return
         self._end()
+
+    async def _make_room(self) -> None:
+        await self._owner.scheduler.make_room(self)
 
     async def leave(self) -> None:
         """Give up waiting for this call: it was cancelled and goes on all the same."""

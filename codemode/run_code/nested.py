@@ -66,7 +66,7 @@ class NestedCalls:
         self._on_log = on_log
         self._recall = recall
         self._made: list[_NestedCall] | None = [] if remember else None
-        self._scheduler: Scheduler[_NestedCall] = Scheduler(nursery, max_parallel_calls, self._answer, failed)
+        self.scheduler: Scheduler[_NestedCall] = Scheduler(nursery, max_parallel_calls, self._answer, failed)
         self._jobs: dict[int, _NestedCall] = {}
         self._nursery = nursery
         self._will_write = session.path is None  # in memory there is nothing to write
@@ -84,7 +84,7 @@ class NestedCalls:
         if self._recall is not None:
             earlier = self._recall.next(request.name, request.arguments)
         job = _NestedCall(self, request, earlier)
-        if self._scheduler.submit(job):
+        if self.scheduler.submit(job):
             self._jobs[request.id] = job
             if self._made is not None:
                 self._made.append(job)
@@ -92,7 +92,7 @@ class NestedCalls:
     def cancel(self, id: int) -> None:
         job = self._jobs.pop(id, None)
         if job is not None:
-            self._scheduler.withdraw(job)
+            self.scheduler.withdraw(job)
 
     async def close(self) -> None:
         """The run is over: start nothing more, stop what runs, wait until it has ended, record it.
@@ -100,11 +100,11 @@ class NestedCalls:
         Shielded, and bounded: a tool that does not stop is recorded as such after `GRACE_SECONDS` and left
         to itself.
         """
-        self._scheduler.close()
-        if self._scheduler.has_ended:
+        self.scheduler.close()
+        if self.scheduler.has_ended:
             return
         with trio.CancelScope(shield=True):
-            for stuck in await self._scheduler.ended(GRACE_SECONDS):
+            for stuck in await self.scheduler.ended(GRACE_SECONDS):
                 await stuck.leave()
 
     def finished(self) -> tuple[FinishedCall, ...]:
@@ -178,11 +178,18 @@ class _NestedCall:
     def is_undecided(self) -> bool:
         return self._owner.pipeline.may_refuse(self.dispatch)
 
+    @property
+    def starts_at_once(self) -> bool:
+        return not self.is_undecided and not self.dispatch.hooks.guards
+
     async def decide(self) -> None:
         with self._stoppable():
             await self._owner.pipeline.decide(self.dispatch)
         if self._earlier is not None:
             self.dispatch.question = None  # what was allowed once, and is not done again, is not asked again
+
+    def start_now(self) -> None:
+        self._log_start()
 
     async def start(self) -> None:
         self._log_start()
@@ -197,6 +204,8 @@ class _NestedCall:
 
     async def complete(self, turn: trio.Lock) -> None:
         pipeline, dispatch = self._owner.pipeline, self.dispatch
+        if not dispatch.hooks.around:  # one may have the body run again
+            dispatch.after_body = self._make_room
         try:
             with self._stoppable() as scope:
                 await trio.lowlevel.checkpoint_if_cancelled()
@@ -224,6 +233,9 @@ class _NestedCall:
         self._end(await self._stored_content())
         if self._owner.session.pending_bytes > _MAX_PENDING_BYTES:
             await self._owner.session.commit()
+
+    async def _make_room(self) -> None:
+        await self._owner.scheduler.make_room(self)
 
     async def leave(self) -> None:
         """Give up waiting for this call: it was cancelled and goes on all the same."""

@@ -29,7 +29,7 @@ from codemode.wire import WireError
 
 __all__ = ["Conversation"]
 
-_FRAMES_PER_ROUND = 64
+_FRAMES_PER_ROUND = 16
 """Frames handled in one go; then others get their turn."""
 
 _OVERHEAD_BYTES = 64 * 1024

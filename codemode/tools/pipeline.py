@@ -72,11 +72,13 @@ _T = TypeVar("_T")
 class Dispatch:
     """The state of one call on its way through the pipeline. `outcome` is None until there is one.
 
+    `before_body` and `after_body` are awaited around the tool's own work, in the call's task.
     `question` is the reason why somebody has to be asked before it may go on, None when nobody has to.
     `remembered` is a value from an earlier run that stands in for the body, to be made again; UNSET for none.
     """
 
     __slots__ = (
+        "after_body",
         "before_body",
         "body_started",
         "call",
@@ -106,6 +108,7 @@ class Dispatch:
         )
         self.observed = False  # observers have been called
         self.before_body: Callable[[], Awaitable[None]] | None = None
+        self.after_body: Callable[[], Awaitable[None]] | None = None
         self.body_started = False
         self.made: list[Success] = []  # the successes that were made under this call's token
 
@@ -360,6 +363,8 @@ class Pipeline:
                 returned = await self.bodies.run(call.name, body, tool.timeout)
             else:
                 returned = await _in_time(tool.execute(accepted, call), tool.timeout)
+            if dispatch.after_body is not None:
+                await dispatch.after_body()
             return await self._make(dispatch, tool, returned)
         except BaseException as error:
             self._keep_failure(dispatch, error)

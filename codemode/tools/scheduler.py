@@ -4,7 +4,8 @@ One lane takes the calls in order. What must not be done ahead (hooks, which may
 did) is done when a call is due, except that calls which wait for somebody's answer are put together with
 those behind them that will, so that all can be answered at once. A call that may overlap then goes on in a
 task of its own, up to a cap; an exclusive one is completed in the lane itself, which is what makes it
-exclusive and saves a task. Nothing here knows what a call is.
+exclusive and saves a task. The cap is of bodies: one that is over makes room for the next before its own call goes on
+to its end. Nothing here knows what a call is.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ import trio
 __all__ = ["Job", "Scheduler"]
 
 _GATHER_SECONDS = 0.02
+
+_AHEAD = 2
+"""How many times the cap may be under way when some of them need nothing more but their end."""
 
 
 class Job(Protocol):
@@ -33,6 +37,11 @@ class Job(Protocol):
         """Whether there is anything to decide; without it `decide` is not called."""
         ...
 
+    @property
+    def starts_at_once(self) -> bool:
+        """Whether there is nothing to decide and nothing to wait for in `start`, so that `start_now` does as well."""
+        ...
+
     def may_overlap(self) -> bool:
         """Asked right before the start."""
         ...
@@ -45,8 +54,15 @@ class Job(Protocol):
         """The start itself, in order: never while another job decides or starts."""
         ...
 
+    def start_now(self) -> None:
+        """What `start` does for a job that `starts_at_once`."""
+        ...
+
     async def complete(self, turn: trio.Lock) -> None:
-        """Go on to the end. What must not overlap with other jobs' ends is done holding `turn`."""
+        """Go on to the end. What must not overlap with other jobs' ends is done holding `turn`.
+
+        `Scheduler.make_room` is for the moment when the body is over.
+        """
         ...
 
     def stop(self) -> None:
@@ -58,7 +74,7 @@ _J = TypeVar("_J", bound=Job)
 
 
 class Scheduler(Generic[_J]):
-    """Runs jobs in a nursery that may outlive it. `cap` bounds how many overlap.
+    """Runs jobs in a nursery that may outlive it. `cap` bounds how many bodies overlap.
 
     `answer` gets the jobs that wait for an answer, together; after it none of them `asks` any more. Jobs are
     not to raise; when one does, the scheduler closes, calls `failed`, and `ended` raises the error.
@@ -81,11 +97,13 @@ class Scheduler(Generic[_J]):
         self._decided: set[_J] = set()
         self._asking: set[_J] = set()
         self._running: set[_J] = set()
+        self._bodies: set[_J] = set()  # those of them that count for the cap
         self._changed = trio.lowlevel.ParkingLot()
         self._ended = trio.Event()
         self._deciding = trio.CancelScope()
         self._turn = trio.Lock()
         self._lane_is_up = False
+        self._lane_waits = False
         self._closed = False
         self._error: BaseException | None = None
 
@@ -140,6 +158,44 @@ class Scheduler(Generic[_J]):
             raise self._error
         return list(self._running)
 
+    async def make_room(self, job: _J) -> None:
+        """The body of a job is over: let the next ones begin, before the job goes on.
+
+        Returns at once when none is due. A checkpoint otherwise, which cancellation does not end.
+        """
+        if job not in self._bodies:
+            return
+        self._bodies.discard(job)
+        if not self._waiting:
+            return
+        if not self._lane_waits:  # it is about to look by itself
+            return
+        started = False
+        while self._waiting and self._waiting[0].starts_at_once and self._is_due(self._waiting[0]):
+            due = self._take_first()
+            self._bodies.add(due)
+            due.start_now()
+            self._nursery.start_soon(self._complete, due)
+            started = True
+        if not started:
+            self._changed.unpark_all()
+        # Once for their tasks to be made, once for their bodies to begin.
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        await trio.lowlevel.cancel_shielded_checkpoint()
+
+    def _is_due(self, job: _J) -> bool:
+        """Whether a job that may overlap has its turn."""
+        return job.may_overlap() and not self._is_full()
+
+    def _is_full(self) -> bool:
+        return len(self._bodies) >= self._cap or len(self._running) >= _AHEAD * self._cap
+
+    def _take_first(self) -> _J:
+        job = self._waiting.popleft()
+        self._decided.discard(job)
+        self._running.add(job)
+        return job
+
     async def _lane(self) -> None:
         try:
             while not self._closed:
@@ -147,13 +203,14 @@ class Scheduler(Generic[_J]):
                 if due is None:
                     continue
                 job, overlaps = due
-                self._waiting.popleft()
-                self._decided.discard(job)
-                self._running.add(job)
+                self._take_first()
+                if overlaps:
+                    self._bodies.add(job)
                 try:
                     await job.start()
                 except BaseException:
                     self._running.discard(job)
+                    self._bodies.discard(job)
                     raise
                 if overlaps:
                     self._nursery.start_soon(self._complete, job)
@@ -168,12 +225,12 @@ class Scheduler(Generic[_J]):
     async def _next(self) -> tuple[_J, bool] | None:
         """Return the job that is due, decided, and whether it may overlap; None when it is time to look again."""
         if not self._waiting:
-            await self._changed.park()
+            await self._park()
             return None
         job = self._waiting[0]
         overlaps = job.may_overlap()
-        if len(self._running) >= (self._cap if overlaps else 1):
-            await self._changed.park()  # until one ends
+        if self._is_full() if overlaps else self._running:
+            await self._park()  # until one ends
             return None
         if not job.is_undecided:
             await trio.lowlevel.checkpoint_if_cancelled()
@@ -192,6 +249,13 @@ class Scheduler(Generic[_J]):
         due = bool(self._waiting) and self._waiting[0] is job and not job.asks and not self._closed
         return (job, overlaps) if due else None
 
+    async def _park(self) -> None:
+        self._lane_waits = True
+        try:
+            await self._changed.park()
+        finally:
+            self._lane_waits = False
+
     async def _decide(self, job: _J) -> None:
         if job.is_undecided and job not in self._decided:
             self._decided.add(job)
@@ -204,6 +268,7 @@ class Scheduler(Generic[_J]):
             self._fail(error)
         finally:
             self._running.discard(job)
+            self._bodies.discard(job)
             self._changed.unpark_all()
             self._note_end()
 

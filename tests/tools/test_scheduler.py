@@ -30,6 +30,7 @@ class FakeJob:
         self.scope = trio.CancelScope()
 
     is_undecided = True
+    starts_at_once = False
 
     def may_overlap(self):
         return self.overlaps
@@ -246,11 +247,94 @@ async def test_a_cap_is_a_positive_integer(cap):
             Scheduler(nursery, cap, allow)
 
 
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 3)), max_size=12), st.integers(1, 4))
+class TwoPartJob(FakeJob):
+    """A job whose body is over some time before it ends; with nothing to decide if it is `plain`."""
+
+    def __init__(self, recorder, name, overlaps, seconds=1.0, settling=0.0, plain=True):
+        super().__init__(recorder, name, overlaps, seconds)
+        self.settling = settling
+        self.starts_at_once = plain
+        self.is_undecided = not plain
+        self.scheduler = None
+
+    def start_now(self):
+        self.recorder.events.append(f"start {self.name}")
+        self.recorder.active.add(self)
+
+    async def complete(self, turn):
+        with self.scope:
+            for other in self.recorder.active:
+                if other is not self:
+                    self.recorder.overlaps.append((self, other))
+            await trio.sleep(self.seconds)
+            self.recorder.events.append(f"over {self.name}")
+            await self.scheduler.make_room(self)
+            await trio.sleep(self.settling)
+            async with turn:
+                self.recorder.events.append(f"end {self.name}")
+        self.recorder.active.discard(self)
+
+
+async def run_two_parts(jobs, cap, settle=100.0):
+    async with trio.open_nursery() as nursery:
+        scheduler = Scheduler(nursery, cap, allow)
+        for job in jobs:
+            job.scheduler = scheduler
+            assert scheduler.submit(job)
+        await trio.sleep(settle)
+        scheduler.close()
+
+
+@pytest.mark.parametrize("plain", [True, False])
+async def test_a_body_that_is_over_makes_room_for_the_next(plain, autojump_clock):
+    recorder = Recorder()
+    jobs = [TwoPartJob(recorder, name, True, 1.0, 0.5, plain) for name in "abc"]
+    await run_two_parts(jobs, cap=1)
+    assert seen(recorder) == [
+        "start a", "over a", "start b", "end a", "over b", "start c", "end b", "over c", "end c",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("plain", [True, False])
+async def test_calls_that_only_have_to_end_are_not_heaped_up(plain, autojump_clock):
+    recorder = Recorder()
+    jobs = [TwoPartJob(recorder, index, True, 1.0, 10.0, plain) for index in range(9)]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run_two_parts, jobs, 2)
+        for seconds, under_way in ((0.5, 2), (1.0, 4), (5.0, 4)):
+            await trio.sleep(seconds)
+            assert len(recorder.active) == under_way
+    assert sorted(event for event in seen(recorder) if event.startswith("end")) == [
+        f"end {i}" for i in range(9)
+    ]
+
+
+async def test_an_exclusive_job_waits_for_the_ends_and_not_only_the_bodies(autojump_clock):
+    recorder = Recorder()
+    jobs = [
+        TwoPartJob(recorder, "a", True, 1.0, 5.0),
+        TwoPartJob(recorder, "X", False),
+        TwoPartJob(recorder, "b", True),
+    ]
+    await run_two_parts(jobs, cap=4)
+    assert seen(recorder) == [
+        "start a", "over a", "end a", "start X", "over X", "end X", "start b", "over b", "end b",
+    ]  # fmt: skip
+
+
+@given(
+    st.lists(st.tuples(*[st.booleans()] * 3, st.integers(0, 3), st.integers(0, 2)), max_size=12),
+    st.integers(1, 4),
+)
 def test_every_job_starts_in_order_and_ends_once_whatever_the_mix(shape, cap):
     recorder = Recorder()
-    jobs = [FakeJob(recorder, index, overlaps, seconds) for index, (overlaps, seconds) in enumerate(shape)]
-    trio.run(run, jobs, cap, clock=trio.testing.MockClock(autojump_threshold=0))
+    jobs = [
+        TwoPartJob(recorder, index, overlaps, seconds, settling, plain)
+        if two_parts
+        else FakeJob(recorder, index, overlaps, seconds)
+        for index, (overlaps, two_parts, plain, seconds, settling) in enumerate(shape)
+    ]
+    trio.run(run_two_parts, jobs, cap, clock=trio.testing.MockClock(autojump_threshold=0))
     starts = [event for event in recorder.events if event.startswith("start")]
     assert starts == [f"start {index}" for index in range(len(jobs))]
     assert sorted(e for e in recorder.events if e.startswith("end")) == sorted(
