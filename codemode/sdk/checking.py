@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import trio
@@ -36,21 +36,34 @@ _MOST_TOOL_SETS = 8
 _ANSWER_BYTES = 4 * 1024 * 1024
 
 
+_PERHAPS = {
+    "unreached": "; perhaps no run comes to this line",
+    "caught": "; the program may catch what is raised",
+    "unsure": "",
+}
+
+
 class Finding(msgspec.Struct, frozen=True):
     """One thing that is wrong. `line` and `column` count from 1; `message` is one line; `certain` says that no run
-    that reaches the line could go well."""
+    that reaches the line could go well. Otherwise `perhaps` says why a run might: the line is `unreached`, what is
+    raised is `caught`, or the checker itself is `unsure`."""
 
     line: int
     column: int
     message: str
     certain: bool
+    perhaps: str = ""
+
+    def said(self) -> str:
+        """Return the finding as one line with its number."""
+        return f"line {self.line}: {'' if self.certain else 'perhaps: '}{self.message}"
 
 
 class _Found(msgspec.Struct):
     line: int
     column: int
     kind: str
-    certain: bool
+    perhaps: Literal["", "unreached", "caught", "unsure"]
     name: str = ""
     type: str = ""
     callee: str = ""
@@ -189,7 +202,8 @@ class _ToolSet:
             (self.directory / style).rmdir()
 
     def sentence(self, found: _Found) -> Finding:
-        return Finding(found.line, found.column, one_line(self._words(found))[:1000], found.certain)
+        message = one_line(self._words(found))[:1000] + _PERHAPS.get(found.perhaps, "")
+        return Finding(found.line, found.column, message, not found.perhaps, found.perhaps)
 
     def _words(self, found: _Found) -> str:
         if found.kind == "unparsable":

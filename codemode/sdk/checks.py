@@ -56,14 +56,15 @@ class Checks:
         if check == "off" or self._checker is None:
             return ()
         try:
-            findings = [each for each in await self._checker.check(source, list(tools)) if each.certain]
+            found = await self._checker.check(source, list(tools))
         except CheckUnavailable as error:
             self._notes[call_id] = f"Not checked: {error}"
             return (f"not checked: {error}",)
+        findings = [each for each in found if each.perhaps != "unsure"]
         if not findings:
             return ()
-        text = "\n".join(f"line {each.line}: {each.message}" for each in findings)
-        if check == "strict":
+        text = "\n".join(each.said() for each in findings)
+        if check == "strict" and any(each.certain for each in findings):
             raise ToolError(
                 f"the program was not started, no tool was called; correct it first:\n{text}",
                 code=CHECK_FAILED,

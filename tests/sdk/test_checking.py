@@ -16,6 +16,7 @@ from tests.programs.corpus import FILES, programs
 from tests.programs.engine import TOOLS as CORPUS_TOOLS
 from tests.programs.test_human_eval import problems
 from tests.sdk import toolsets
+from tests.sdk.checked_programs import FAIL, RUN_WELL
 from tests.sdk.toolsets import raw
 
 
@@ -41,7 +42,13 @@ async def close(number: int, why: str | None = None) -> bool:
     return True
 
 
-TOOLS = [issues, close, *[each for each in toolsets.typed() if each.name in ("find", "table")], raw("my-tool", {"x": {}}), raw("loose", output={"type": "object", "properties": {"a": {"type": "integer"}}}),
+@tool(render=as_json, parallel=True)
+async def pets(owner: str) -> list[toolsets.Cat | toolsets.Dog]:
+    """All pets of an owner."""
+    return [toolsets.Cat(lives=9)]
+
+
+TOOLS = [issues, close, pets, *[each for each in toolsets.typed() if each.name in ("find", "table")], raw("my-tool", {"x": {}}), raw("loose", output={"type": "object", "properties": {"a": {"type": "integer"}}}),
          raw("shut", output={"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False})]  # fmt: skip
 
 # Programs that fail at a line, whatever happens: the line, and what is said of it.
@@ -154,6 +161,66 @@ async def test_what_may_run_is_not_refused(checker: Checker) -> None:
         for source, findings in zip(RIGHT, found, strict=True)
     }
     assert {source: findings for source, findings in refused.items() if findings} == {}
+
+
+async def test_programs_that_run_well_are_not_refused(checker: Checker) -> None:
+    assert len(RUN_WELL) > 250
+    async with CodeMode(TOOLS) as cm:
+        failed = {source: error for source in RUN_WELL if (error := (await cm.run(source)).error) is not None}
+    assert failed == {}
+    found = await checker.check_all(RUN_WELL, TOOLS)
+    refused = {
+        source: findings
+        for source, findings in zip(RUN_WELL, found, strict=True)
+        if any(each.certain for each in findings)
+    }
+    assert refused == {}
+
+
+async def test_programs_that_fail_are_refused_with_their_own_line(checker: Checker) -> None:
+    async with CodeMode(TOOLS) as cm:
+        for source, line in FAIL.items():
+            error = (await cm.run(source)).error
+            assert error is not None, source
+            assert f"  line {line}" in error.message, (source, error.message)
+    found = await checker.check_all(list(FAIL), TOOLS)
+    refused = {
+        source: [each.line for each in findings if each.certain]
+        for source, findings in zip(FAIL, found, strict=True)
+    }
+    assert refused == {source: [line] for source, line in FAIL.items()}
+
+
+async def test_what_may_run_well_all_the_same_is_said_with_its_reason(checker: Checker) -> None:
+    sources = {
+        "try:\n    tools.isues('r')\nexcept AttributeError:\n    pass": "caught",
+        "try:\n    n = tools.close(1)\nexcept ToolCallError:\n    tools.isues('r')": "unreached",
+        "def f():\n    tools.isues('r')\nprint(1)": "unreached",
+        "n: str = 3\ntools.close(n)": "unsure",
+    }
+    found = await checker.check_all(list(sources), TOOLS)
+    assert [[(each.certain, each.perhaps) for each in findings] for findings in found] == [
+        [(False, reason)] for reason in sources.values()
+    ]
+    assert found[0][0].said() == (
+        "line 2: perhaps: there is no tool 'isues'; did you mean 'issues'?; the program may catch what is raised"
+    )
+
+
+async def test_strict_runs_what_may_run_well_and_warns(checker: Checker) -> None:
+    async with CodeMode(TOOLS, check="strict") as cm:
+        result = await cm.run("try:\n    tools.issues('r', limt=3)\nexcept ToolCallError:\n    return 5")
+        assert result.result == 5
+        (warning,) = result.warnings
+        assert warning.startswith("line 2: perhaps: issues has no parameter 'limt'")
+        assert result.text.startswith("5\n\nThe check before the run said:\nline 2: perhaps: ")
+        assert (await cm.run("n: str = 3\ntools.close(n)")).warnings == ()  # what is unsure is no warning
+        both = await cm.run("def f():\n    tools.isues()\ntools.clsoe(1)")
+        assert both.error is not None
+        assert both.error.message.split("\n")[1:] == [
+            "line 2: perhaps: there is no tool 'isues'; did you mean 'issues'?; perhaps no run comes to this line",
+            "line 3: there is no tool 'clsoe'; did you mean 'close'?",
+        ]
 
 
 async def test_no_program_of_the_corpus_is_refused(checker: Checker) -> None:

@@ -2,7 +2,7 @@
 
 DIR holds the programs and the stubs for both styles, in `sync` and `async`. Programs are parsed here, never in the
 host; the type checker `ty` reads them as they stand, so that lines are their own. What comes out is one JSON object:
-the findings, each with the names that the host makes a sentence of, and whether it is certain.
+the findings, each with the names that the host makes a sentence of, and why it is not certain, if so.
 
 The directory is run as it is, not as a part of its package, so that nothing else is loaded; and the checker is started
 first, with what a look at the text says of each program's style, so that it works while this process gets ready.
@@ -73,13 +73,15 @@ def main(directory: str, ty: str, python: str, seconds: int) -> None:
     for at, text in enumerate(texts):
         source = text.decode("utf-8", "surrogatepass")
         try:
-            programs[at] = Program(ast.parse(source), source)
+            tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             # Not certain: the engine reads it again, and says better what is wrong.
             line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
             words = getattr(error, "msg", None) or str(error) or "it is nested too deeply"
             place = {"line": line, "column": column}
-            findings[at] = [{**place, "kind": "unparsable", "certain": False, "name": words}]
+            findings[at] = [{**place, "kind": "unparsable", "perhaps": "unsure", "name": words}]
+        else:
+            programs[at] = Program(tree, source)
     styles = ["async" if at in programs and programs[at].is_async else "sync" for at in range(len(texts))]
     wrong = [at for at in programs if styles[at] != guessed[at]]
     started |= run(styles, wrong, "second")

@@ -1,7 +1,7 @@
-"""One program's tree: which style it has, and what a diagnostic of the checker means at its place in it.
+"""What a diagnostic of the checker means at its place in a program, and whether it is certain.
 
-A finding is certain when no run that reaches its line could go well: no `try` around it that catches what would be
-raised, no other mention of the same name that might have made it right.
+A finding is certain when each run that comes to its line fails there, and nothing in the text says that no run does:
+see `reach` for places and `origins` for types. No other mention of the same name may have made it right either.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from __future__ import annotations
 import ast
 import re
 
+from origins import Origins  # type: ignore[import-not-found]
+from reach import Reach  # type: ignore[import-not-found]
+from tree import Tree  # type: ignore[import-not-found]
 from type_text import PREFIX, excludes, kind, members  # type: ignore[import-not-found]
 
 TYPE_CHECKING = False  # without `typing`, which takes a while to load
@@ -21,133 +24,60 @@ __all__ = ["Program"]
 _CALLEE = re.compile(r"bound method `([\w.]+)`")
 _TYPE = re.compile(r"[Oo]bject of type `([^`]*)`")
 _QUOTED = re.compile(r'key "((?:[^"\\]|\\.)*)" for TypedDict `([^`]*)`')
+_OF_UNION = re.compile(r"subscripted object has type `([^`]*)`")
 _EXPECTED = re.compile(r"Expected `(.*)`, found `(.*)`$", re.DOTALL)
 _NAME = re.compile(r"(?:attribute|parameter|Argument) `([^`]*)`")
 
-# What a handler has to name to catch a finding of each kind.
-_CAUGHT_BY = {
-    "unknown-tool": {"AttributeError", "KeyError", "LookupError"},
-    "argument": {"ToolCallError", "TypeError"},
-    "field": {"KeyError", "LookupError", "TypeError", "AttributeError"},
-    "not-awaited": {"TypeError", "AttributeError"},
-}
+_UNSURE = "unsure"
 
 
 class Program:
-    """One program's tree, and what is asked of it."""
+    """One program, and what is asked of it."""
 
     def __init__(self, tree: ast.Module, source: str) -> None:
-        self._lines = re.split(r"\r\n|\r|\n", source)
-        self.parents: dict[ast.AST, ast.AST] = {}
-        self.nodes: list[ast.AST] = []
-        self.is_async = False
-        waiting: list[ast.AST] = [tree]
-        while waiting:
-            node = waiting.pop()
-            self.nodes.append(node)
-            awaits = isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith)
-            if awaits or (isinstance(node, ast.comprehension) and node.is_async):
-                self.is_async = True
-            for child in ast.iter_child_nodes(node):
-                self.parents[child] = node
-                waiting.append(child)
-        self.bound = {
-            node.id
-            for node in self.nodes
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-        } | {node.arg for node in self.nodes if isinstance(node, ast.arg)}
-        self.read_names = {
-            node.id for node in self.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-        } | {node.attr for node in self.nodes if isinstance(node, ast.Attribute)}
-        self.mentioned = self._mentioned()
-        self._places: dict[tuple[int, int], list[ast.AST]] = {}
-        for node in self.nodes:
-            if isinstance(node, ast.expr | ast.keyword):
-                self._places.setdefault((node.lineno, node.col_offset), []).append(node)
+        self._tree = Tree(tree, source)
+        self._reach = Reach(self._tree)
+        self._origins = Origins(self._tree)
+        self.is_async: bool = self._tree.is_async
+        self._mentioned, self._written = self._names()
+        self._of_unions: dict[tuple[int, int, str], tuple[dict[str, Any], set[str]]] = {}
 
-    def _mentioned(self) -> set[str]:
-        """The texts and keywords of the program that are no plain reading of an item: `"x" in row`, `row["x"] = 1`."""
-        found: set[str] = set()
-        for node in self.nodes:
+    def _names(self) -> tuple[set[str], set[str]]:
+        """The texts and keywords of the program that are no plain reading of an item, and the texts alone of these.
+
+        They are what may have made a name right: `"x" in row`, `row["x"] = 1`, `dict(row, x=1)`.
+        """
+        keywords: set[str] = set()
+        texts: set[str] = set()
+        for node in self._tree.nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                parent = self.parents[node]
+                parent = self._tree.parents[node]
                 reads = (
                     isinstance(parent, ast.Subscript)
                     and parent.slice is node
                     and isinstance(parent.ctx, ast.Load)
                 )
                 if not reads:
-                    found.add(node.value)
+                    texts.add(node.value)
             elif isinstance(node, ast.keyword) and node.arg:
-                found.add(node.arg)
-        return found
-
-    # ------------------------------------------------------------------------------- places
-
-    def at(self, line: int, column: int) -> ast.AST | None:
-        """The innermost expression that begins at a place. Columns count characters from 1."""
-        best = None
-        for node in self._places.get((line, self._bytes(line, column)), ()):
-            best = node if best is None or _within(node, best) else best
-        return best
-
-    def _bytes(self, line: int, column: int) -> int:
-        text = self._lines[line - 1] if line <= len(self._lines) else ""
-        return len(text[: column - 1].encode("utf-8", "surrogatepass"))
-
-    def above(self, node: ast.AST | None) -> Iterator[tuple[ast.AST, ast.AST]]:
-        """The pairs (parent, child) from a node upwards."""
-        while node is not None and node in self.parents:
-            yield self.parents[node], node
-            node = self.parents[node]
-
-    def is_guarded(self, node: ast.AST | None, kind: str) -> bool:
-        """Whether something around a node may catch what a finding of that kind raises, or never run it."""
-        if node is None:
-            return True
-        for parent, child in self.above(node):
-            if (
-                isinstance(parent, ast.Try | ast.TryStar)
-                and child in parent.body
-                and _catches(parent.handlers, kind)
-            ):
-                return True
-            if isinstance(parent, ast.With | ast.AsyncWith) and child in parent.body and _suppresses(parent):
-                return True
-            if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                name = getattr(parent, "name", None)
-                if name is not None and name not in self.read_names and not name.startswith("__"):
-                    return True  # it is never called
-                return any(
-                    (isinstance(other, ast.Try | ast.TryStar) and _catches(other.handlers, kind))
-                    or (isinstance(other, ast.With | ast.AsyncWith) and _suppresses(other))
-                    for other in self.nodes
-                )
-        return False
-
-    # ------------------------------------------------------------------------------- findings
+                keywords.add(node.arg)
+        return texts | keywords, texts
 
     def unknown_items(self, names: list[str]) -> Iterator[dict[str, Any]]:
         """`tools["name"]` of names that there are not."""
-        if "tools" in self.bound:
-            return
-        for node in self.nodes:
-            if (
-                isinstance(node, ast.Subscript)
-                and isinstance(node.value, ast.Name)
-                and node.value.id == "tools"
-                and isinstance(node.slice, ast.Constant)
-                and isinstance(node.slice.value, str)
-                and node.slice.value not in names
-            ):
-                name = node.slice.value
-                certain = name not in self.mentioned and not self.is_guarded(node, "unknown-tool")
-                yield _finding(node.lineno, node.col_offset + 1, "unknown-tool", certain, name=name)
+        for node in self._tree.nodes:
+            if isinstance(node, ast.Subscript) and self._tree.names_a_tool(node):
+                name = node.slice.value  # type: ignore[attr-defined]
+                if name not in names:
+                    sure = name not in self._mentioned
+                    yield self._finding(
+                        node, node.lineno, node.col_offset + 1, "unknown-tool", sure, name=name
+                    )
 
     def read(self, rule: str, text: str, line: int, column: int) -> dict[str, Any] | None:
         """Return what one diagnostic of the checker means here; None for what is not about tools."""
         text = text.removeprefix(f"{rule}: ")
-        node = self.at(line, column)
+        node = self._tree.at(line, column)
         callee = _CALLEE.search(text)
         if callee and callee[1].startswith(PREFIX):
             return self._argument(rule, text, node, line, column, callee[1])
@@ -158,42 +88,70 @@ class Program:
         if rule == "invalid-argument-type" and "`__getitem__`" in text:
             return self._index(text, node, line, column)
         if rule == "not-subscriptable" and f"`{PREFIX}Pending[" in text:
-            return _finding(line, column, "not-awaited", not self.is_guarded(node, "not-awaited"))
+            return self._finding(node, line, column, "not-awaited", self._origins.is_known(node))
         return None
+
+    # ------------------------------------------------------------------------------- names and fields
 
     def _attribute(self, text: str, node: ast.AST | None, line: int, column: int) -> dict[str, Any] | None:
         owner, name = _TYPE.search(text), _NAME.search(text)
         if owner is None or name is None:
             return None
         if owner[1] == f"{PREFIX}Tools":
-            certain = name[1] not in self.mentioned and not self.is_guarded(node, "unknown-tool")
-            return _finding(line, column, "unknown-tool", certain, name=name[1])
+            sure = name[1] not in self._mentioned and node is not None and self._tree.is_tools(node)
+            return self._finding(node, line, column, "unknown-tool", sure, name=name[1])
+        known = self._origins.is_known(node)
         if owner[1].startswith(f"{PREFIX}Pending["):
-            return _finding(line, column, "not-awaited", not self.is_guarded(node, "not-awaited"))
+            return self._finding(node, line, column, "not-awaited", known)
         if re.fullmatch(rf"(?:list\[)?{PREFIX}\w+\]?", owner[1]):
-            certain = not self.is_guarded(node, "field")
-            return _finding(line, column, "attribute", certain, name=name[1], type=owner[1])
+            return self._finding(node, line, column, "attribute", known, name=name[1], type=owner[1])
         return None
 
     def _key(self, text: str, node: ast.AST | None, line: int, column: int) -> dict[str, Any] | None:
         found = _QUOTED.search(text)
         if found is None or not found[2].startswith(PREFIX):
             return None
-        parent = self.parents.get(node) if node is not None else None
-        reads = isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load)
+        parent = self._tree.parents.get(node) if node is not None else None
+        sure = (
+            isinstance(parent, ast.Subscript)
+            and isinstance(parent.ctx, ast.Load)
+            and self._origins.is_known(parent.value)
+        )
         key = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else found[1]
-        certain = reads and key not in self.mentioned and not self.is_guarded(node, "field")
-        return _finding(line, column, "field", certain, name=key, type=found[2])
+        sure = sure and key not in self._mentioned
+        union = _OF_UNION.search(text)
+        if union is None:
+            return self._finding(node, line, column, "field", sure, name=key, type=found[2])
+        return self._key_of_union(node, line, column, key, found[2], set(members(union[1])), sure)
+
+    def _key_of_union(
+        self, node: ast.AST | None, line: int, column: int, key: str, lacks: str, union: set[str], sure: bool
+    ) -> dict[str, Any] | None:
+        """A field that one of several types lacks: certain only once the checker has said it of all of them."""
+        place = (line, column, key)
+        first = place not in self._of_unions
+        if first:
+            finding = self._finding(node, line, column, "field", False, name=key, type=lacks)
+            self._of_unions[place] = (finding, set())
+        finding, said = self._of_unions[place]
+        said.add(lacks)
+        if said == union:
+            finding.update(self._finding(node, line, column, "field", sure))
+        return finding if first else None
 
     def _index(self, text: str, node: ast.AST | None, line: int, column: int) -> dict[str, Any] | None:
         owner = _TYPE.search(text)
         if owner is None or not re.fullmatch(rf"list\[{PREFIX}\w+\]", owner[1]):
             return None
-        item = next((parent for parent, _ in self.above(node) if isinstance(parent, ast.Subscript)), None)
+        item = next(
+            (parent for parent, _ in self._tree.above(node) if isinstance(parent, ast.Subscript)), None
+        )
         if item is None or not isinstance(item.slice, ast.Constant) or not isinstance(item.slice.value, str):
             return None
-        certain = not self.is_guarded(item, "field")
-        return _finding(line, column, "index", certain, name=item.slice.value, type=owner[1])
+        known = self._origins.is_known(item.value)
+        return self._finding(item, line, column, "index", known, name=item.slice.value, type=owner[1])
+
+    # ------------------------------------------------------------------------------- arguments
 
     def _argument(
         self, rule: str, text: str, node: ast.AST | None, line: int, column: int, callee: str
@@ -209,101 +167,52 @@ class Program:
             given = _EXPECTED.search(text)
             if given is None or {"object", None} & {kind(each) for each in members(given[2])}:
                 return None
-        certain = not self.is_guarded(call, "argument")
         names = _NAME.findall(text)
-        finding = _finding(line, column, rule, certain, callee=callee, names=names)
+        # Several tools may stand behind a variable, and the checker complain of any.
+        sure = self._tree.names_a_tool(call.func)
+        more: dict[str, Any] = {"callee": callee, "names": names}
         if rule == "invalid-argument-type":
             types = _EXPECTED.search(text)
-            if types is None:
-                finding["certain"] = False
-            else:
-                finding.update(expected=types[1], found=types[2], names=[_argument_name(call, argument)])
-                finding["certain"] = (
-                    certain and excludes(types[1], types[2]) and not self._is_annotated(argument)
-                )
-        elif rule not in ("missing-argument", "unknown-argument", "too-many-positional-arguments"):
-            finding["certain"] = False
-        return finding
+            if types is not None:
+                more.update(expected=types[1], found=types[2], names=[_argument_name(call, argument)])
+            sure = sure and types is not None and excludes(types[1], types[2])
+            sure = sure and self._origins.is_known(argument)
+        elif rule == "unknown-argument":
+            sure = sure and not self._written & set(names)
+        elif rule not in ("missing-argument", "too-many-positional-arguments"):
+            sure = False
+        # In a program that awaits, a call fails where it is awaited.
+        elsewhere = self.is_async and not isinstance(self._tree.parents[call], ast.Await)
+        return self._finding(call, line, column, rule, sure, elsewhere=elsewhere, **more)
 
     def _call_at(
         self, node: ast.AST | None, line: int, column: int
     ) -> tuple[ast.Call | None, ast.AST | None]:
         """The call that a place belongs to, and its argument that begins there, if it is not the call that does."""
-        for parent, child in self.above(node):
+        for parent, child in self._tree.above(node):
             if isinstance(parent, ast.Call):
                 if child is parent.func:
                     return parent, None
-                if (child.lineno, child.col_offset) == (line, self._bytes(line, column)):  # type: ignore[attr-defined]
+                if (child.lineno, child.col_offset) == (line, self._tree.byte_column(line, column)):
                     return parent, child
         return None, None
 
-    def _is_annotated(self, argument: ast.AST | None) -> bool:
-        """Whether an argument's type is what an annotation of the program says, which nothing enforces."""
-        if argument is None:
-            return True
-        argument = argument.value if isinstance(argument, ast.keyword) else argument
-        used = {node.id for node in ast.walk(argument) if isinstance(node, ast.Name)}
-        claimed = {
-            node.target.id
-            for node in self.nodes
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-        } | {node.arg for node in self.nodes if isinstance(node, ast.arg) and node.annotation is not None}
-        functions = {
-            node.name
-            for node in self.nodes
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None
-        }
-        attributes = any(isinstance(node, ast.Attribute) for node in ast.walk(argument))
-        return bool(used & (claimed | functions)) or (attributes and bool(claimed))
-
-
-def _finding(line: int, column: int, kind: str, certain: bool, **more: Any) -> dict[str, Any]:
-    return {"line": line, "column": column, "kind": kind, "certain": certain, **more}
-
-
-def _within(node: ast.AST, other: ast.AST) -> bool:
-    """Whether a node that begins where another does ends before it."""
-    return (node.end_lineno, node.end_col_offset) < (other.end_lineno, other.end_col_offset)  # type: ignore[attr-defined]
-
-
-def _catches(handlers: list[ast.ExceptHandler], kind: str) -> bool:
-    names: set[str] = set()
-    for handler in handlers:
-        if handler.type is None:
-            return True
-        for each in handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]:
-            if not isinstance(each, ast.Name):
-                return True
-            names.add(each.id)
-    known = {
-        "ToolCallError",
-        "TypeError",
-        "AttributeError",
-        "KeyError",
-        "LookupError",
-        "ValueError",
-        "IndexError",
-    }
-    known |= {"ZeroDivisionError", "RuntimeError", "OSError", "TimeoutError", "StopIteration", "NameError"}
-    return bool(names & _CAUGHT_BY[kind]) or not names <= known
-
-
-def _suppresses(statement: ast.With | ast.AsyncWith) -> bool:
-    for item in statement.items:
-        call = item.context_expr
-        function = call.func if isinstance(call, ast.Call) else call
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-        if name not in (
-            "TaskGroup",
-            "timeout",
-            "timeout_at",
-            "redirect_stdout",
-            "redirect_stderr",
-            "StringIO",
-            "localcontext",
-        ):
-            return True
-    return False
+    def _finding(
+        self,
+        node: ast.AST | None,
+        line: int,
+        column: int,
+        kind: str,
+        sure: bool,
+        *,
+        elsewhere: bool = False,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """A finding, which is certain if it is sure in itself and its place is one where it ends the program."""
+        fails_by = {"attribute": "field", "index": "field"}.get(kind, kind)
+        fails_by = fails_by if fails_by in ("unknown-tool", "field", "not-awaited") else "argument"
+        perhaps = self._reach.why_not(node, fails_by, elsewhere=elsewhere) if sure else _UNSURE
+        return {"line": line, "column": column, "kind": kind, "perhaps": perhaps, **more}
 
 
 def _argument_name(call: ast.AST | None, node: ast.AST | None) -> str | int | None:

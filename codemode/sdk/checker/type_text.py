@@ -44,6 +44,17 @@ def kind(member: str) -> str | None:
 
 
 def members(union: str) -> list[str]:
+    """The members of a union; each literal is one of its own."""
+    found: list[str] = []
+    for member in _split(union, "|"):
+        if member.startswith("Literal[") and member.endswith("]"):
+            found += [f"Literal[{each}]" for each in _split(member[len("Literal[") : -1], ",")]
+        else:
+            found.append(member)
+    return found
+
+
+def _split(union: str, separator: str) -> list[str]:
     parts, depth, start, quote, at = [], 0, 0, "", 0
     while at < len(union):
         letter = union[at]
@@ -58,7 +69,7 @@ def members(union: str) -> list[str]:
             depth += 1
         elif letter in "])":
             depth -= 1
-        elif letter == "|" and depth == 0:
+        elif letter == separator and depth == 0:
             parts.append(union[start:at].strip())
             start = at + 1
         at += 1

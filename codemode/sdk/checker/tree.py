@@ -1,0 +1,96 @@
+"""One program's syntax tree, read once: its nodes, who is above whom, which names are bound, which style it has."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+TYPE_CHECKING = False  # without `typing`, which takes a while to load
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Function", "Tree"]
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Tree:
+    """The tree of a program. Lines count from 1; columns count characters from 1."""
+
+    def __init__(self, module: ast.Module, source: str) -> None:
+        self.module = module
+        self._lines = re.split(r"\r\n|\r|\n", source)
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self.nodes: list[ast.AST] = []
+        self.is_async = False
+        waiting: list[ast.AST] = [module]
+        while waiting:
+            node = waiting.pop()
+            self.nodes.append(node)
+            awaits = isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith)
+            if awaits or (isinstance(node, ast.comprehension) and node.is_async):
+                self.is_async = True
+            for child in ast.iter_child_nodes(node):
+                self.parents[child] = node
+                waiting.append(child)
+        self.bound = set(_bound(self.nodes))
+        self._places: dict[tuple[int, int], list[ast.AST]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.expr | ast.keyword):
+                self._places.setdefault((node.lineno, node.col_offset), []).append(node)
+
+    def at(self, line: int, column: int) -> ast.AST | None:
+        """The innermost expression that begins at a place."""
+        best = None
+        for node in self._places.get((line, self.byte_column(line, column)), ()):
+            best = node if best is None or _ends_before(node, best) else best
+        return best
+
+    def byte_column(self, line: int, column: int) -> int:
+        """A column as the tree's nodes have it: bytes from 0."""
+        text = self._lines[line - 1] if line <= len(self._lines) else ""
+        return len(text[: column - 1].encode("utf-8", "surrogatepass"))
+
+    def above(self, node: ast.AST | None) -> Iterator[tuple[ast.AST, ast.AST]]:
+        """The pairs (parent, child) from a node upwards."""
+        while node is not None and node in self.parents:
+            yield self.parents[node], node
+            node = self.parents[node]
+
+    def names_a_tool(self, node: ast.AST | None) -> bool:
+        """Whether an expression is `tools.name` or `tools["name"]`, and `tools` is what the run gives."""
+        if isinstance(node, ast.Subscript):
+            known = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+        else:
+            known = isinstance(node, ast.Attribute)
+        return known and self.is_tools(node.value)  # type: ignore[union-attr]
+
+    def is_tools(self, node: ast.AST) -> bool:
+        """Whether an expression is the name `tools`, which the program gives to nothing else."""
+        return isinstance(node, ast.Name) and node.id == "tools" and "tools" not in self.bound
+
+
+def _bound(nodes: list[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
+            if node.name:
+                yield node.name
+        elif isinstance(node, ast.MatchMapping):
+            if node.rest:
+                yield node.rest
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            yield from node.names
+
+
+def _ends_before(node: ast.AST, other: ast.AST) -> bool:
+    """Whether a node that begins where another does ends before it."""
+    return (node.end_lineno, node.end_col_offset) < (other.end_lineno, other.end_col_offset)  # type: ignore[attr-defined]
