@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 
 import msgspec
 import trio
 
 from codemode.cli.doctor import look
-from codemode.cli.options import add_limits, add_packages, add_tools
+from codemode.cli.options import add_json, add_limits, add_packages, add_tools
 from codemode.cli.set_up import described_tools, given_packages, limits_of
-from codemode.cli.terminal import write
+from codemode.cli.terminal import write, write_json
 from codemode.sdk.capabilities import Capabilities, capabilities
 
 __all__ = ["DESCRIPTION", "add_arguments", "command"]
@@ -22,7 +21,7 @@ DESCRIPTION = "Print the capability card: versions, walls as they stand here, li
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("--json", action="store_true", help="print the whole card as one JSON object")
+    add_json(parser, "print the whole card as one JSON object")
     add_tools(parser)
     add_limits(parser)
     add_packages(parser)
@@ -35,11 +34,11 @@ def command(options: argparse.Namespace) -> int:
     layers, problem = trio.run(look, packages)
     card = capabilities(tools, limits_of(options), layers, [package.name for package in packages])
     if options.json:
-        write(json.dumps(msgspec.to_builtins(card), ensure_ascii=False) + "\n")
+        write_json(msgspec.to_builtins(card) | ({"problem": problem} if problem else {}))
     else:
         write(_summary(card))
-    if problem:
-        print(f"codemode: {problem}", file=sys.stderr)
+        if problem:
+            print(f"codemode: {problem}", file=sys.stderr)
     return 0
 
 

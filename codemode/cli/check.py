@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 
 import msgspec
 import trio
 
-from codemode.cli.options import add_tools
+from codemode.cli.options import add_json, add_tools
 from codemode.cli.run import read_program
 from codemode.cli.set_up import described_tools
-from codemode.cli.terminal import UsageError, write
+from codemode.cli.terminal import UsageError, write, write_json
 from codemode.errors import CheckUnavailable
 from codemode.sdk.checking import Checker, Finding
 
@@ -29,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "programs", metavar="PROGRAM", nargs="+", help="a file with a program, or - for standard input"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead")
+    add_json(parser, "print one JSON object instead: the findings of each program by its name")
     add_tools(parser)
 
 
@@ -42,7 +41,7 @@ def command(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     if options.json:
         shown = {name: msgspec.to_builtins(each) for name, each in zip(options.programs, found, strict=True)}
-        write(json.dumps(shown, ensure_ascii=False) + "\n")
+        write_json(shown)
     else:
         write("".join(_lines(options.programs, found)))
     return 1 if any(each.certain for findings in found for each in findings) else 0

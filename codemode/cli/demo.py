@@ -6,12 +6,14 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import trio
 
 import codemode
+from codemode.cli.options import add_json
 from codemode.cli.set_up import workspace_path
-from codemode.cli.terminal import paint, printable
+from codemode.cli.terminal import paint, printable, say_error, write_json
 from codemode.engine import CodeMode, RunResult
 from codemode.errors import CodeModeError
 from codemode.session import Event
@@ -60,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the source tree to look at (default: the source of codemode itself)",
     )
+    add_json(parser)
 
 
 def command(options: argparse.Namespace) -> int:
@@ -67,10 +70,33 @@ def command(options: argparse.Namespace) -> int:
     own = Path(codemode.__file__).parent
     workspace = workspace_path(options.workspace) if options.workspace else own
     try:
-        return trio.run(_demonstrate, workspace)
+        return trio.run(_tell if options.json else _demonstrate, workspace)
     except CodeModeError as error:
-        print(f"codemode: {error}", file=sys.stderr)
+        say_error("unusable", str(error), as_json=options.json)
         return 1
+
+
+async def _tell(workspace: Path) -> int:
+    """The same for a program."""
+    calls: list[dict[str, Any]] = []
+
+    def note(event: Event) -> None:
+        if event.type == "tool/code-dispatch":
+            calls.append({key: event.data[key] for key in ("name", "arguments", "isError")})
+
+    async with CodeMode(files(workspace)) as cm:
+        cm.session.observe(note)
+        result = await cm.run(PROGRAM, "rank the source files by size")
+    shown: dict[str, Any] = {
+        "workspace": str(workspace),
+        "program": PROGRAM,
+        "calls": calls,
+        "shown": result.text,
+    }
+    if result.error is not None:
+        shown["error"] = {"kind": result.error.kind, "message": result.error.message}
+    write_json(shown)
+    return 0 if result.error is None else 1
 
 
 async def _demonstrate(workspace: Path) -> int:

@@ -7,7 +7,6 @@ one thing that is known here and not there is what an administrator would change
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import sys
 import textwrap
@@ -16,9 +15,9 @@ from typing import Any
 
 import trio
 
-from codemode.cli.options import add_packages
+from codemode.cli.options import add_json, add_packages
 from codemode.cli.set_up import given_packages
-from codemode.cli.terminal import paint, printable, write
+from codemode.cli.terminal import paint, printable, write_json
 from codemode.control import Layer
 from codemode.errors import SandboxUnavailable
 from codemode.sandbox import LocalSandbox, Package
@@ -59,7 +58,7 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead")
+    add_json(parser)
     add_packages(parser)
 
 
@@ -69,7 +68,7 @@ def command(options: argparse.Namespace) -> int:
     layers, problem = trio.run(look, packages)
     stands = not problem and all(layer.stands for layer in layers if layer.required)
     if options.json:
-        write(json.dumps(_as_object(layers, problem, stands, packages), ensure_ascii=False) + "\n")
+        write_json(_as_object(layers, problem, stands, packages))
     else:
         sys.stdout.write(_as_text(layers, problem, stands, packages))
     return 0 if stands else 1

@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from codemode.cli.log_follow import follow, write_lines
 from codemode.cli.log_page import check_output, write_page
-from codemode.cli.terminal import UsageError, printable, write
+from codemode.cli.options import add_json
+from codemode.cli.terminal import UsageError, printable, say_error, write, write_json
 from codemode.content import content_to_json
 from codemode.errors import SessionError
 from codemode.session import Event, Session, export_lines, import_lines
@@ -36,9 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
     show = _action(actions, "show", _show, "print what was shown: messages, calls, programs, their contents")
     show.add_argument("--call", metavar="ID", help="only this call, direct or made by a program")
-    show.add_argument("--json", action="store_true", help="print one JSON object instead")
+    add_json(show)
     listed = _action(actions, "list", _list, "print one line for each direct call")
-    listed.add_argument("--json", action="store_true", help="print one JSON object instead")
+    add_json(listed)
     html = _action(actions, "html", _html, "write one HTML page of what was shown, complete in itself")
     html.add_argument("--call", metavar="ID", help="only this call, direct or made by a program")
     html.add_argument(
@@ -54,9 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SEQ",
         help="print first what there is from this event on (0: everything)",
     )
-    followed.add_argument("--json", action="store_true", help="print each event as one line of JSON")
+    add_json(followed, "print each event as one line of JSON")
     _action(actions, "export", _export, "write all events to standard output, one JSON object a line")
-    _action(actions, "import", _import, "make a new session file of exported lines from standard input")
+    imported = _action(
+        actions, "import", _import, "make a new session file of exported lines from standard input"
+    )
+    add_json(imported, 'print {"events": their number}')
 
 
 def _action(
@@ -79,7 +83,7 @@ def command(options: argparse.Namespace) -> int:
     try:
         code: int = options.action(options)
     except SessionError as error:
-        print(f"codemode: {printable(str(error))}", file=sys.stderr)
+        say_error("session", str(error), as_json=getattr(options, "json", False))
         return 1
     return code
 
@@ -94,8 +98,7 @@ def _show(options: argparse.Namespace) -> int:
         if options.call is not None:
             entries = iter(_find(entries, options))
         if options.json:
-            _write_json(entries, {"firstSeq": first, "notRebuilt": NOT_REBUILT})
-            return 0
+            return _write_json(entries, {"firstSeq": first, "notRebuilt": NOT_REBUILT})
         if first and options.call is None:
             write_lines(
                 [Line(f"(the first {first} events were dropped to keep the file small)", "note"), Line("")]
@@ -128,12 +131,18 @@ def _with_nested(entry: Replayed) -> Iterator[Replayed]:
         yield from run.calls
 
 
-def _write_json(entries: Iterator[Replayed], about: dict[str, object]) -> None:
-    """Write one JSON object, entry by entry, so that a long session is never held as a whole."""
+def _write_json(entries: Iterator[Replayed], about: dict[str, object]) -> int:
+    """Write one JSON object, entry by entry, so that a long session is never held as a whole; return the exit code."""
     write(f'{_json(about)[:-1]},"entries":[')
-    for number, entry in enumerate(entries):
-        write((",\n" if number else "\n") + _json(entry))
+    try:
+        for number, entry in enumerate(entries):
+            write((",\n" if number else "\n") + _json(entry))
+    except SessionError as error:
+        failed = {"kind": "session", "message": str(error)}
+        write(f'\n],"error":{_json(failed)}}}\n')
+        return 1
     write("\n]}\n")
+    return 0
 
 
 def _json(value: object) -> str:
@@ -232,17 +241,20 @@ def _import(options: argparse.Namespace) -> int:
         with Session.read(options.file) as there:
             if there.first_seq or next(there.events(), None) is not None:
                 raise SessionError(f"{options.file} holds a session already; import into a new file")
-    return trio.run(_import_from_stdin, options.file)
+    return trio.run(_import_from_stdin, options.file, options.json)
 
 
-async def _import_from_stdin(file: str) -> int:
+async def _import_from_stdin(file: str, as_json: bool) -> int:
     # Taken into memory first, so that lines that are wrong leave no file.
     async with Session.open(None) as checked:
         import_lines(checked, _stdin_lines())
         events: list[Event] = list(checked.events())
     async with Session.open(file) as session:
         count = session.restore(events, first_seq=events[0].seq if events else 0)
-    print(f"{count} events imported into {printable(file)}", file=sys.stderr)
+    if as_json:
+        write_json({"events": count})
+    else:
+        print(f"{count} events imported into {printable(file)}", file=sys.stderr)
     return 0
 
 

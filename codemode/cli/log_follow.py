@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from time import sleep
 
-from codemode.cli.terminal import paint, printable, write
+from codemode.cli.terminal import paint, printable, say_error, write
 from codemode.errors import SessionError
 from codemode.session import Event, Session
 from codemode.session.events import to_text
@@ -26,14 +26,19 @@ def follow(options: argparse.Namespace) -> int:
     with Session.read(options.file) as session:
         identity = os.stat(session.path)
         since = session.next_seq if options.since is None else options.since
-        while True:
-            for event in session.events(since):
-                if event.seq > since and not options.json:
-                    write_lines([Line(f"({event.seq - since} events before this one were dropped)", "note")])
-                _write(event, options.json)
-                since = event.seq + 1
-            _check_place(session.path, identity)
-            sleep(_SECONDS)
+        try:
+            while True:
+                for event in session.events(since):
+                    if event.seq > since and not options.json:
+                        dropped = f"({event.seq - since} events before this one were dropped)"
+                        write_lines([Line(dropped, "note")])
+                    _write(event, options.json)
+                    since = event.seq + 1
+                _check_place(session.path, identity)
+                sleep(_SECONDS)
+        except KeyboardInterrupt:  # which is how it ends, and no line of JSON
+            say_error("interrupted", "interrupted", as_json=False)
+            return 130
 
 
 def _write(event: Event, as_json: bool) -> None:

@@ -10,10 +10,10 @@ import os
 import sys
 from collections.abc import Collection, Sequence
 from importlib import import_module
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from codemode import launch
-from codemode.cli.terminal import UsageError, printable
+from codemode.cli.terminal import UsageError, say_error
 
 __all__ = ["COMMANDS", "main", "parser_of"]
 
@@ -55,25 +55,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name = next((each for each in given if not each.startswith("-")), "")
     if name in COMMANDS and COMMANDS[name].runs_program and not _ASIDE.intersection(given):
         launch.start_early()
-    options = parser_of((name,)).parse_args(given)
+    try:
+        options = parser_of((name,)).parse_args(given)
+    except _WrongUsage as wrong:
+        wrong.say(as_json="--json" in given)
+        raise SystemExit(2) from None
+    as_json = getattr(options, "json", False)
     try:
         code: int = options.command(options)
         sys.stdout.flush()
     except UsageError as error:
-        print(f"codemode: {printable(str(error))}", file=sys.stderr)
+        say_error("usage", str(error), as_json=as_json)
         return 2
     except BaseException as error:
-        return _stopped(error)
+        return _stopped(error, as_json)
     return code
 
 
-def _stopped(error: BaseException) -> int:
+def _stopped(error: BaseException, as_json: bool) -> int:
     """Return the exit code for an interrupt or a reader that has gone, also when nurseries wrapped it."""
     cause = error
     while isinstance(cause, BaseExceptionGroup) and len(cause.exceptions) == 1:
         cause = cause.exceptions[0]
     if isinstance(cause, KeyboardInterrupt):
-        print("codemode: interrupted", file=sys.stderr)
+        say_error("interrupted", "interrupted", as_json=as_json)
         return 130
     if isinstance(cause, BrokenPipeError):
         # Whoever read the output has gone; there is nobody to tell, and Python must not try at exit.
@@ -95,7 +100,7 @@ def _open_missing_streams() -> None:
 
 def parser_of(wanted: Collection[str]) -> argparse.ArgumentParser:
     """Return the parser of all commands, complete for those that are wanted; the modules of others are not loaded."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="codemode",
         description="Run one Python program, confined, with tools as its functions.",
     )
@@ -110,6 +115,28 @@ def parser_of(wanted: Collection[str]) -> argparse.ArgumentParser:
         module.add_arguments(command)
         command.set_defaults(command=module.command)
     return parser
+
+
+class _WrongUsage(Exception):
+    """What was given is not what the parser takes."""
+
+    def __init__(self, parser: argparse.ArgumentParser, message: str) -> None:
+        super().__init__(message)
+        self._parser = parser
+
+    def say(self, *, as_json: bool) -> None:
+        if as_json:
+            say_error("usage", str(self), as_json=True)
+        else:
+            self._parser.print_usage(sys.stderr)
+            print(f"{self._parser.prog}: error: {self}", file=sys.stderr)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Leaves it to `main` how an error is told."""
+
+    def error(self, message: str) -> NoReturn:
+        raise _WrongUsage(self, message)
 
 
 class _Version(argparse.Action):

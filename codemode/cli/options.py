@@ -8,7 +8,17 @@ import math
 from codemode.cli.toolkits import TOOLKITS
 from codemode.sandbox import Limits
 
-__all__ = ["add_limits", "add_packages", "add_tools", "count", "seconds", "size"]
+__all__ = ["add_json", "add_limits", "add_packages", "add_tools", "count", "seconds", "size"]
+
+
+def add_json(parser: argparse.ArgumentParser, says: str = "print one JSON object instead") -> None:
+    """Add the option with which a command speaks to programs."""
+    error = '{"error": {"kind": …, "message": …}}'
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help=f"{says}; when it cannot be done, {error} on standard output",
+    )
 
 
 def add_tools(parser: argparse.ArgumentParser) -> None:

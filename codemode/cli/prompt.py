@@ -6,9 +6,9 @@ import argparse
 
 import trio
 
-from codemode.cli.options import add_limits, add_packages, add_tools
+from codemode.cli.options import add_json, add_limits, add_packages, add_tools
 from codemode.cli.set_up import described_tools, given_packages, limits_of
-from codemode.cli.terminal import write
+from codemode.cli.terminal import write, write_json
 from codemode.run_code.tool import MAX_SHOWN_BYTES
 from codemode.sdk.prompt import DEFAULT_BUDGET, prompt
 
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_BUDGET,
         help="what the list of tools may take (default: %(default)d)",
     )
+    add_json(parser, 'print {"prompt": …} instead')
     add_tools(parser)
     add_limits(parser)
     add_packages(parser)
@@ -37,7 +38,10 @@ def command(options: argparse.Namespace) -> int:
     packages = [package.name for package in given_packages(options)]
     limits = limits_of(options)
     text = prompt(tools, limits, budget=options.budget, shown_bytes=MAX_SHOWN_BYTES, packages=packages)
-    write(text + "\n")
+    if options.json:
+        write_json({"prompt": text})
+    else:
+        write(text + "\n")
     return 0
 
 

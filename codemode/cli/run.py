@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 from collections.abc import Sequence
@@ -12,10 +11,10 @@ from typing import Any
 import trio
 
 from codemode.cli.approve import CommandLineApprover, Terminal, open_terminal
-from codemode.cli.options import add_limits, add_packages, add_tools
+from codemode.cli.options import add_json, add_limits, add_packages, add_tools
 from codemode.cli.progress import Progress, can_show
 from codemode.cli.set_up import Tooling, limits_of, set_up
-from codemode.cli.terminal import UsageError, paint, printable, write
+from codemode.cli.terminal import UsageError, paint, printable, say_error, write, write_json
 from codemode.engine import CodeMode, RunResult
 from codemode.errors import CheckUnavailable, SandboxUnavailable, SessionError
 from codemode.rendering import json_text
@@ -35,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="PROGRAM", help="a file with the program, or - for standard input")
     add_tools(parser)
     add_packages(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead, at the end")
+    add_json(
+        parser, "print one JSON object instead, at the end: logs, result or error, warnings, missingLayers"
+    )
     parser.add_argument(
         "--check",
         choices=["off", "warn", "strict"],
@@ -101,9 +102,14 @@ async def _run(source: str, tooling: Tooling, options: argparse.Namespace, termi
     except* CheckUnavailable as group:
         return_code = _report_unusable("check-unavailable", group, options.json)
     if result is None:
-        return ending.code() if ending.is_reached else return_code
+        if not ending.is_reached:
+            return return_code
+        code = ending.code()
+        if options.json:
+            say_error("abort", f"the run was ended by signal {code - 128}", as_json=True)
+        return code
     if options.json:
-        write(json.dumps(_as_object(result), ensure_ascii=False) + "\n")
+        write_json(_as_object(result))
     else:
         printed.end_line()
         if result.missing_layers:
@@ -206,10 +212,9 @@ def _report_unusable(kind: str, group: BaseExceptionGroup[Exception], as_json: b
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if as_json:
-        failed = {"logs": [], "error": {"kind": kind, "message": str(error)}}
-        write(json.dumps(failed, ensure_ascii=False) + "\n")
+        write_json({"logs": [], "error": {"kind": kind, "message": str(error)}})
     else:
-        print(f"codemode: {printable(str(error))}", file=sys.stderr)
+        say_error(kind, str(error), as_json=False)
     return 1
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 import trio
 
 from codemode.cli.approve import CommandLineApprover
-from codemode.cli.options import add_limits, add_packages, add_tools, count
+from codemode.cli.options import add_json, add_limits, add_packages, add_tools, count
 from codemode.cli.set_up import Tooling, limits_of, set_up
-from codemode.cli.terminal import UsageError, printable
+from codemode.cli.terminal import UsageError, say_error, write_json
 from codemode.engine import CodeMode
 from codemode.errors import SandboxUnavailable, SessionError
 
@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=10,
         help="calls that go on at the same time; others wait (default: %(default)d)",
     )
+    add_json(parser, 'with --http: print {"url": …} when it serves')
     add_tools(parser)
     add_packages(parser)
     add_limits(parser)
@@ -59,6 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(options: argparse.Namespace) -> int:
     """Run the command and return its exit code. Raises `UsageError`."""
+    if options.json and options.http is None:
+        raise UsageError("--json is for --http; without it standard output carries the protocol")
     try:
         importlib.import_module("codemode.mcp.server")
     except ImportError as error:
@@ -76,10 +79,10 @@ async def _serve(options: argparse.Namespace) -> int:
                 await _serve_tools(options, tooling)
             nursery.cancel_scope.cancel()
     except* (SandboxUnavailable, SessionError) as group:
-        print(f"codemode: {printable(str(_first(group)))}", file=sys.stderr)
+        say_error("unusable", str(_first(group)), as_json=options.json)
         return_code = 1
     except* UsageError as group:
-        print(f"codemode: {printable(str(_first(group)))}", file=sys.stderr)
+        say_error("usage", str(_first(group)), as_json=options.json)
         return_code = 2
     else:
         return_code = 128 + ended_by[0] if ended_by else 0
@@ -123,7 +126,10 @@ async def _serve_http(options: argparse.Namespace, server: object) -> None:
             url = await nursery.start(
                 lambda **status: serve_http(server, listener, host=host, token=token, **status)
             )
-            print(f"codemode serves {url}", file=sys.stderr, flush=True)
+            if options.json:
+                write_json({"url": url})
+            else:
+                print(f"codemode serves {url}", file=sys.stderr, flush=True)
     except* TokenRequired as group:
         problem = str(_first(group))
     if problem:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import trio
 
-from codemode.cli.options import add_tools
+from codemode.cli.options import add_json, add_tools
 from codemode.cli.set_up import described_tools
-from codemode.cli.terminal import UsageError, write
+from codemode.cli.terminal import UsageError, write, write_json
 from codemode.errors import CheckUnavailable
 from codemode.sdk.stub_files import write_stubs
 
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="sync",
         help="async for programs that use await (default: %(default)s)",
     )
+    add_json(parser, "print one JSON object instead: typeshedPath, stubPath, and the files in them")
     add_tools(parser)
 
 
@@ -38,9 +40,19 @@ def command(options: argparse.Namespace) -> int:
     tools = trio.run(described_tools, options)
     directory = Path(options.output)
     try:
-        write(write_stubs(directory, tools, options.style) + "\n")
+        settings = write_stubs(directory, tools, options.style)
     except CheckUnavailable as error:
         raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"--output {directory}: {error.strerror or error}") from None
+    if options.json:
+        write_json(_as_object(directory))
+    else:
+        write(settings + "\n")
     return 0
+
+
+def _as_object(directory: Path) -> dict[str, Any]:
+    places = {"typeshedPath": directory / "typeshed", "stubPath": directory / "stubs"}
+    files = sorted(str(each) for place in places.values() for each in place.rglob("*") if each.is_file())
+    return {name: str(place) for name, place in places.items()} | {"files": files}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 from codemode.rendering import printable
 
-__all__ = ["UsageError", "is_terminal", "paint", "printable", "write"]
+__all__ = ["UsageError", "is_terminal", "paint", "printable", "say_error", "write", "write_json"]
 
 
 class UsageError(Exception):
@@ -38,3 +39,16 @@ def write(text: str, stream: TextIO | None = None) -> None:
     stream.flush()
     stream.buffer.write(text.encode("utf-8", "backslashreplace"))
     stream.buffer.flush()
+
+
+def write_json(value: Any) -> None:
+    """Write one JSON document to standard output, on a line. `Any`: what `json` takes."""
+    write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def say_error(kind: str, message: str, *, as_json: bool) -> None:
+    """Say why a command did not do its work: to a person on standard error, or to a program on standard output."""
+    if as_json:
+        write_json({"error": {"kind": kind, "message": message}})
+    else:
+        print(f"codemode: {printable(message)}", file=sys.stderr)

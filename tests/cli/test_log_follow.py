@@ -123,8 +123,9 @@ def test_a_file_that_goes_away_ends_it_and_says_so(place):
         process.stdout.readline()
         os.rename(place / "a.session", place / "b.session")
         rest, error = process.communicate(timeout=30)
-    assert (process.returncode, rest) == (1, "")
-    assert "a.session was moved, replaced or deleted; nothing more comes from it" in error
+    assert (process.returncode, error) == (1, "")
+    said = json.loads(rest)["error"]["message"]
+    assert said.endswith("a.session was moved, replaced or deleted; nothing more comes from it")
 
 
 def test_dropped_events_are_said(place):
