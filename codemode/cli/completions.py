@@ -19,7 +19,7 @@ DESCRIPTION = (
 
 _SHELLS = ("bash", "zsh", "fish")
 
-_FILES = frozenset(("FILE", "PROGRAM"))
+_FILES = frozenset(("DOCUMENT", "FILE", "PROGRAM"))
 _DIRECTORIES = frozenset(("DIR",))
 
 

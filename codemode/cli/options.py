@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 
+from codemode.cli.openapi import add_openapi
 from codemode.cli.toolkits import TOOLKITS
 from codemode.sandbox import Limits
 
@@ -53,6 +54,7 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="also give the tools of the MCP servers in this mcp.json; needs codemode[mcp]",
     )
+    add_openapi(parser)
     parser.add_argument(
         "--allow",
         metavar="TOOL",

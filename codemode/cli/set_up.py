@@ -1,4 +1,4 @@
-"""Which tools and limits a command's options ask for: file tools, own ones, toolkits, MCP servers."""
+"""Which tools and limits a command's options ask for: file tools, own ones, toolkits, MCP servers, HTTP APIs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from codemode.cli.approve import Terminal
+from codemode.cli.openapi import openapi_tools
 from codemode.cli.terminal import UsageError
 from codemode.cli.toolkits import TOOLKITS, Kit, Setting
 from codemode.errors import CodeModeError, ToolDefinitionError
@@ -74,6 +75,9 @@ async def set_up(
     async with AsyncExitStack() as stack:
         try:
             registry = _registry(options, await _mcp_registry(options, stack))
+            for api in options.openapi:
+                for each in await openapi_tools(api):
+                    _add(registry, each, f"--openapi {api.document}")
             setting = Setting(
                 workspace_path(options.workspace),
                 registry,
