@@ -47,6 +47,21 @@ def _function() -> Function:
     return Function(plain, asynchronous)
 
 
+async def _bare() -> object:
+    """The same waiting under trio alone: no engine, no program, nothing made of the values."""
+    slots, found = trio.CapacityLimiter(CAP), []
+
+    async def one(n: int) -> None:
+        async with slots:
+            await trio.sleep(SECONDS)
+        found.append(n)
+
+    async with trio.open_nursery() as nursery:
+        for n in range(CALLS):
+            nursery.start_soon(one, n)
+    return sum(found)
+
+
 async def measure(bench: Bench) -> Row:
     expected = sum(range(CALLS))
     async with CodeMode([wait], session=bench.new_file(), max_parallel_calls=CAP) as cm:
@@ -56,9 +71,12 @@ async def measure(bench: Bench) -> Row:
             return ran.error or ran.result
 
         ours = Side(engine="codemode", what=WHAT, take=take(run, expected))
+        bare = Side(
+            engine="trio", what=f"{CALLS} bare sleeps of {SECONDS * 1000:g} ms", take=take(_bare, expected)
+        )
         sides, unable = await bench.sides([peers.ASYNC_MONTY], WHAT, PROGRAM, expected, {"wait": _function()})
         measured = await alternate(
-            [ours, *sides.values()], rounds=bench.count(7, 2), samples=bench.count(3, 1)
+            [ours, bare, *sides.values()], rounds=bench.count(7, 2), samples=bench.count(3, 1)
         )
     samples = measured.samples[0]
     return Row(
@@ -75,5 +93,8 @@ async def measure(bench: Bench) -> Row:
             )
         ],
         series=[*measured.series(), *unable],
-        notes=["From the start of the run to its result, its start and end and the log included."],
+        notes=[
+            "From the start of the run to its result, its start and end and the log included. What bare sleeps take is "
+            "the least that an engine under trio can: the kernel's wait is told whole milliseconds.",
+        ],
     )

@@ -27,6 +27,7 @@ from benchmarks.processes import guests_and_zygote, is_asleep
 from benchmarks.rows.nested_call import increment, program
 from benchmarks.work.bytecodes import bytecodes
 from codemode import CodeMode
+from codemode.sandbox import LocalSandbox
 
 __all__ = ["host_work"]
 
@@ -54,7 +55,10 @@ async def _least(way: Any) -> tuple[float, float]:
     """Return what a fresh run does, and what one call of a run that makes many does."""
     with TemporaryDirectory() as directory:
         session = f"{directory}/session.db" if way is _bytecodes else None
-        async with CodeMode([increment], session=session) as cm:
+        async with (
+            LocalSandbox(max_spares=2) as sandbox,  # more would be forked while something is being counted
+            CodeMode([increment], session=session, sandbox=sandbox) as cm,
+        ):
             here = trio.lowlevel.current_task()
             empty = sorted(await _run(cm, lambda: way(here), "return 0", 0, TIMES_OF_ONE))[-2]
             few = min(await _run(cm, lambda: way(None), program(FEW), FEW))
