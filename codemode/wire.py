@@ -69,7 +69,7 @@ class ToolName(Struct, frozen=True, array_like=True):
 
     `parameters` are the names in the schema's order, for positional arguments; `first_is_object` says
     that the first parameter may itself be a dict; `signature` is shown when a call does not fit; `document`
-    is an encoded `Document`, or empty.
+    is an encoded `Document`, or empty. `method` is `OBJECT.METHOD` for one that is called so too, or empty.
     """
 
     name: str
@@ -77,6 +77,7 @@ class ToolName(Struct, frozen=True, array_like=True):
     first_is_object: bool
     signature: str
     document: bytes = b""
+    method: str = ""
 
 
 class Document(Struct, frozen=True, array_like=True):

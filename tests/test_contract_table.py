@@ -161,6 +161,7 @@ CONTRACT = {
     "workflow gives the run, how many agents it started, and what its program returned": [
         "toolkits/agents/test_workflow.py::test_the_value_is_what_the_program_returns_with_how_many_agents_it_started",
         "toolkits/agents/test_workflow.py::test_a_program_gets_the_same_value_and_one_agent_is_one",
+        "toolkits/agents/test_workflow.py::test_agents_are_an_object_beside_the_tools_and_the_same_as_a_tool",
         "toolkits/agents/test_workflow.py::test_agents_are_bounded_in_number_and_depth",
     ],
     "ralph gives the run, how many agents it started, and how the last of them reported": [

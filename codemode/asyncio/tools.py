@@ -14,8 +14,8 @@ from codemode.asyncio.calling import LoopLifespan, OnLoop, is_async, on_loop, re
 from codemode.loop_thread import Waited
 from codemode.schemas import ParameterSchema
 from codemode.tools.call import Call, Outcome
+from codemode.tools.declared import Approval
 from codemode.tools.definition import (
-    Approval,
     Execute,
     FinalizeContent,
     Output,
@@ -53,6 +53,7 @@ class Tool(TrioTool):
         read_only: bool = False,
         finalize_content: FinalizeContent | None = None,
         lifespan: Lifespan | None = None,
+        method: str | None = None,
     ) -> None:
         super().__init__(
             name,
@@ -66,6 +67,7 @@ class Tool(TrioTool):
             read_only=read_only,
             finalize_content=None if finalize_content is None else OnLoop(finalize_content),
             lifespan=_held(lifespan),
+            method=method,
         )
 
 
@@ -82,6 +84,7 @@ def tool(
     presentation_meta: PresentationMeta | None = ...,
     finalize_content: FinalizeContent | None = ...,
     lifespan: Lifespan | None = ...,
+    method: str | None = ...,
 ) -> Callable[[Callable[..., object]], TrioTool]: ...
 
 
@@ -103,6 +106,7 @@ def tool(
     presentation_meta: PresentationMeta | None = None,
     finalize_content: FinalizeContent | None = None,
     lifespan: Lifespan | None = None,
+    method: str | None = None,
 ) -> TrioTool | Callable[[Callable[..., object]], TrioTool]:
     """Make a tool from a function; as `codemode.tool`, but a coroutine is asyncio's and runs on the caller's loop.
 
@@ -124,6 +128,7 @@ def tool(
         presentation_meta=presentation_meta,
         finalize_content=None if finalize_content is None else OnLoop(finalize_content),
         lifespan=_held(lifespan),
+        method=method,
     )
     return lambda body: make(_body(body))
 

@@ -28,7 +28,7 @@ from codemode.guest.library.pure import load_pure
 from codemode.guest.running import report, run
 from codemode.guest.running.channel import Channel, Disconnected
 from codemode.guest.running.loop import PendingCall
-from codemode.guest.running.tools import ToolCallError, Tools
+from codemode.guest.running.tools import ToolCallError, Tools, object_names, objects
 from codemode.guest.running.weight import is_heavier
 
 __all__ = ["prepare", "serve", "warm_up"]
@@ -200,10 +200,14 @@ def _end_of(this: run.Run) -> wire.Done | wire.Failed:
 
 
 def _execute(this: run.Run) -> tuple[Any, ...] | None:
-    compiled = compile_program(this.program.source, given=_BUILTINS, exports=imports.exports)
+    tools = this.program.tools
+    beside = object_names(tools)
+    given = _BUILTINS.keys() | beside if beside else _BUILTINS
+    compiled = compile_program(this.program.source, given=given, exports=imports.exports)
     call = this.loop.call if compiled.uses_await else this.calls.wait
-    _BUILTINS["tools"] = Tools(this.program.tools, call)
+    _BUILTINS["tools"] = Tools(tools, call)
     this.globals.update({"__name__": "__main__", "__doc__": None, "__builtins__": _BUILTINS})
+    this.globals.update(objects(tools, call) if beside else {})
     function = types.FunctionType(compiled.code, this.globals)
     outcome: tuple[Any, ...] | None = this.loop.run_main(function()) if compiled.uses_await else function()
     return outcome

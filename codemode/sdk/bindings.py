@@ -19,6 +19,13 @@ def binding(tool: Tool) -> ToolName:
     if found is None:
         parameters = tool.parameters
         known = encode_document(Document(*document(tool)))
-        found = ToolName(tool.name, parameters.names, parameters.first_is_object, tool.signature, known)
+        found = ToolName(
+            tool.name,
+            parameters.names,
+            parameters.first_is_object,
+            tool.signature,
+            known,
+            tool.method or "",
+        )
         _made[tool] = found
     return found

@@ -16,8 +16,7 @@ from codemode.control import Layer
 from codemode.sandbox.limits import Limits
 from codemode.sdk.bindings import binding
 from codemode.sdk.language import language
-from codemode.sdk.signatures import is_attribute
-from codemode.sdk.spelling import quote
+from codemode.sdk.signatures import access
 from codemode.tools.definition import Tool
 from codemode.wire import decode_document
 
@@ -93,6 +92,5 @@ def _version() -> str:
 
 def _tool_card(tool: Tool) -> ToolCard:
     known = decode_document(binding(tool).document)
-    access = f"tools.{tool.name}" if is_attribute(tool.name) else f"tools[{quote(tool.name)}]"
     hashed = hashlib.sha256(known.text.encode("utf-8", "backslashreplace")).hexdigest()
-    return ToolCard(tool.name, access, known.call, known.summary, hashed)
+    return ToolCard(tool.name, access(tool), known.call, known.summary, hashed)

@@ -191,9 +191,11 @@ class _ToolSet:
             self._fields = stub.fields
             place = directory / style
             place.mkdir(parents=True)
-            (place / "__builtins__.pyi").write_text(builtins_stub(unavailable=False), "utf-8")
+            builtins = builtins_stub(stub.objects, unavailable=False)
+            (place / "__builtins__.pyi").write_text(builtins, "utf-8")
             (place / f"{MODULE}.pyi").write_text(stub.text, "utf-8")
-            (place / "names.json").write_text(json.dumps(sorted(self._tools)), "utf-8")
+            names = {"tools": sorted(self._tools), "objects": stub.objects}
+            (place / "names.json").write_text(json.dumps(names), "utf-8")
 
     def remove(self) -> None:
         for style in ("sync", "async"):
@@ -212,6 +214,10 @@ class _ToolSet:
             known = sorted(self._tools)
             there = f"; there are: {', '.join(known[:20])}{', …' if len(known) > 20 else ''}" if known else ""
             return f"there is no tool {found.name!r}{_near(found.name, known) or there}"
+        if found.kind == "unknown-method":
+            methods = [each.method.partition(".") for each in self._tools.values() if each.method]
+            known = sorted(method for owner, _, method in methods if owner == found.type)
+            return f"{found.type} has no {found.name!r}{_near(found.name, known)}; it has: {', '.join(known)}"
         if found.kind == "not-awaited":
             return "this tool call is not awaited; write (await tools.name(...)) in a program that uses await"
         if found.kind in ("field", "attribute", "index"):
@@ -238,24 +244,27 @@ class _ToolSet:
         tool = self._tools.get(self._callables.get(found.callee, ""))
         if tool is None:
             return "this call does not fit the tool's signature"
+        called = tool.method or tool.name
         names = [str(name) for name in found.names if isinstance(name, str)]
         signature = f"; its signature: {tool.signature}"
         if found.kind == "missing-argument":
-            return f"the call of {tool.name} lacks {', '.join(map(repr, names)) or 'an argument'}{signature}"
+            return f"the call of {called} lacks {', '.join(map(repr, names)) or 'an argument'}{signature}"
         if found.kind == "unknown-argument" and names:
-            return f"{tool.name} has no parameter {names[0]!r}{_near(names[0], tool.parameters.names)}{signature}"
+            return (
+                f"{called} has no parameter {names[0]!r}{_near(names[0], tool.parameters.names)}{signature}"
+            )
         if found.kind == "too-many-positional-arguments":
-            return f"too many arguments for {tool.name}{signature}"
+            return f"too many arguments for {called}{signature}"
         if found.expected:
             which = found.names[0] if found.names else None
             if isinstance(which, int):
                 which = tool.parameters.names[which] if which < len(tool.parameters.names) else None
-            argument = f"argument {which!r} of {tool.name}" if which else f"an argument of {tool.name}"
+            argument = f"argument {which!r} of {called}" if which else f"an argument of {called}"
             expected = (
                 found.expected.replace(_PREFIX, "").replace("Sequence[", "list[").replace("Mapping[", "dict[")
             )
             return f"{argument} is {expected}, not {found.found.replace(_PREFIX, '')}{signature}"
-        return f"this call does not fit {tool.name}{signature}"
+        return f"this call does not fit {called}{signature}"
 
 
 def _near(name: str, known: Any) -> str:

@@ -2,7 +2,8 @@
 
 The text is a stub of a module `tools`: it can be parsed and type-checked as it stands, is the same for the same tools
 on every Python, and holds nothing that a description could break out of. What cannot be written as a function, since
-its name is no identifier or means something else in the text, stands in it as a comment with the exact name.
+its name is no identifier, means something else in the text, or is a method of another object than `tools`, stands in
+it as a comment with the exact name.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from codemode.sdk.schema_types import IN_TYPES, Types
 from codemode.sdk.spelling import docstring, is_name, one_line, quote, summary
 from codemode.tools.definition import Tool
 
-__all__ = ["Documented", "document", "is_attribute", "signatures"]
+__all__ = ["Documented", "access", "document", "is_attribute", "signatures"]
 
 _IMPORTABLE = ("Any", "Literal", "Never", "NotRequired", "TypedDict")
 
@@ -58,8 +59,11 @@ def is_attribute(name: str) -> bool:
     return is_name(name) and name not in language().denied and name not in language().guarded
 
 
-def _access(name: str) -> str:
-    return f"tools.{name}" if is_attribute(name) else f"tools[{quote(name)}]"
+def access(tool: Tool) -> str:
+    """Return what a program writes to reach a tool."""
+    if tool.method is not None:
+        return tool.method
+    return f"tools.{tool.name}" if is_attribute(tool.name) else f"tools[{quote(tool.name)}]"
 
 
 class _Function(NamedTuple):
@@ -74,8 +78,9 @@ def _function(tool: Tool, types: Types) -> _Function:
     root = output.json_schema
     returned = types.value(root, root, f"{tool.name} value", closed=isinstance(output, TypedOutput))
     explained = _explanation(tool, parameters)
-    call = f"{_access(tool.name)}{parameters.text()}"
-    if is_attribute(tool.name) and tool.name not in IN_TYPES | {"TypedDict"}:
+    call = f"{access(tool)}{parameters.text()}"
+    is_function = tool.method is None and is_attribute(tool.name)
+    if is_function and tool.name not in IN_TYPES | {"TypedDict"}:
         head = f"async def {tool.name}{parameters.text()} -> {returned}:"
         text = f"{head}\n{docstring(explained, '    ')}" if explained else f"{head} ..."
     else:

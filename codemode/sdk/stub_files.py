@@ -42,8 +42,9 @@ def write_stubs(directory: Path, tools: Sequence[Tool], style: Style = "sync") -
     source = typeshed_source()
     stubs = directory / "stubs"
     stubs.mkdir(parents=True, exist_ok=True)
-    (stubs / "__builtins__.pyi").write_text(builtins_stub(), "utf-8")
-    (stubs / f"{MODULE}.pyi").write_text(tools_stub(tools, style).text, "utf-8")
+    stub = tools_stub(tools, style)
+    (stubs / "__builtins__.pyi").write_text(builtins_stub(stub.objects), "utf-8")
+    (stubs / f"{MODULE}.pyi").write_text(stub.text, "utf-8")
     _write_modules(source, directory / "typeshed" / "stdlib")
     return _SETTINGS.format(directory=directory)
 

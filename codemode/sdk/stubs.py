@@ -6,7 +6,7 @@ the engine may accept, and types `tools["name"]` too. `sandbox_stubs` has the pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from codemode.schemas import TypedOutput
@@ -69,16 +69,23 @@ tools: _Tools
 
 
 class Stub(NamedTuple):
-    """The text of the module, whose the callables in it are (`{"Tools.read": "read"}`), the fields of its classes."""
+    """The text of the module, whose the callables in it are (`{"Tools.read": "read"}`), the fields of its classes, and
+    the classes of the objects beside `tools` (`{"agents": "AgentsObject"}`)."""
 
     text: str
     callables: dict[str, str]
     fields: dict[str, list[str]]
+    objects: dict[str, str]
 
 
-def builtins_stub(*, unavailable: bool = True) -> str:
-    """Return `__builtins__.pyi`, which checkers add to Python's builtins; with or without what cannot be used."""
+def builtins_stub(objects: Mapping[str, str] = {}, *, unavailable: bool = True) -> str:
+    """Return `__builtins__.pyi`, which checkers add to Python's builtins; with or without what cannot be used.
+
+    `objects` are those beside `tools`, as `tools_stub` gives them.
+    """
     lines = [_BUILTINS]
+    for name, kind in objects.items():
+        lines.append(f"from {MODULE} import {kind} as _{kind}\n{name}: _{kind}\n")
     for name, advice in language().unavailable.items() if unavailable else ():
         lines.append(f"@_deprecated({quote(f'not available here: {advice}')})")
         kind = "class memoryview:\n    def __init__(self, *args: _Any) -> None: ..."
@@ -96,7 +103,15 @@ def tools_stub(tools: Iterable[Tool], style: Style = "sync", *, prefix: str = ""
     shadowing: list[str] = []
     items: list[str] = []
     callables: dict[str, str] = {}
+    objects: dict[str, str] = {}
+    methods: dict[str, list[str]] = {}
     for each in chosen:
+        if each.method is not None:
+            owner, _, method = each.method.partition(".")
+            if owner not in objects:
+                objects[owner] = types.new_name(f"object {owner}", f"{camel(owner) or 'Odd'} object")
+            methods.setdefault(owner, []).append(_method(each, method, types, style, prefix))
+            callables[f"{objects[owner]}.{method}"] = each.name
         if is_attribute(each.name) and each.name not in WORDS:
             plain.append(_method(each, each.name, types, style, prefix))
             callables[f"{prefix}Tools.{each.name}"] = each.name
@@ -115,6 +130,7 @@ def tools_stub(tools: Iterable[Tool], style: Style = "sync", *, prefix: str = ""
             _PENDING.format(prefix=prefix),
             *(f"{each}\n" for each in types.text()),
             *(f"{each}\n" for each in apart),
+            *("\n".join([f"class {objects[owner]}:", *written, ""]) for owner, written in methods.items()),
             _any_tool(style, prefix),
             # In a class of its own: in the body of `Tools`, a name such as `str` would no longer be the type.
             "class _Shadowing:\n" + ("\n".join(shadowing) or "    pass") + "\n",
@@ -124,7 +140,7 @@ def tools_stub(tools: Iterable[Tool], style: Style = "sync", *, prefix: str = ""
             "",
         ]
     )
-    return Stub(text, callables, types.fields())
+    return Stub(text, callables, types.fields(), objects)
 
 
 def _any_tool(style: Style, prefix: str) -> str:

@@ -7,9 +7,7 @@ Everything that is wrong with a definition is said here, when it is made.
 from __future__ import annotations
 
 import inspect
-import math
 import typing
-import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
@@ -27,6 +25,14 @@ from codemode.schemas import (
     TypedParameters,
 )
 from codemode.tools.call import Call, Outcome
+from codemode.tools.declared import (
+    Approval,
+    checked_approval,
+    checked_lifespan,
+    checked_method,
+    checked_name,
+    checked_timeout,
+)
 from codemode.tools.lifespans import Lifespan
 from codemode.values import JSON
 
@@ -39,8 +45,6 @@ PresentationMeta: TypeAlias = Callable[[Any, Any], JSON]
 Execute: TypeAlias = Callable[[dict[str, Any], Call], Awaitable[object]]
 """`await execute(arguments, call) -> what the output schema takes`; raises to fail."""
 Parallel: TypeAlias = bool | Callable[[dict[str, JSON]], bool]
-Approval: TypeAlias = str | Callable[[dict[str, JSON]], str | None]
-"""The reason to ask before a call, or a function of the frozen arguments that returns one, or None."""
 _Blocks: TypeAlias = Sequence[Text | Image] | None
 FinalizeContent: TypeAlias = Callable[[Call, Outcome], _Blocks | Awaitable[_Blocks]]
 """The tool's last word on what is shown: other blocks, or None for no change."""
@@ -81,7 +85,8 @@ class Tool:
     says that somebody is asked before a call, and why. `read_only=True` says that no call changes anything
     outside the session, for policy that lets only such calls pass; anything else counts as a change.
     `lifespan` is an async context manager that the engine enters before the first call, once for all tools that
-    share it, and leaves when it closes or the last of them is removed.
+    share it, and leaves when it closes or the last of them is removed. `method="OBJECT.METHOD"` says that programs
+    reach it as a method of an object of that name, and not as `tools.NAME` alone.
     Raises `ToolDefinitionError`, naming what is missing or cannot be enforced.
     """
 
@@ -92,6 +97,7 @@ class Tool:
         "execute",
         "finalize_content",
         "lifespan",
+        "method",
         "name",
         "output",
         "parallel",
@@ -114,8 +120,9 @@ class Tool:
         read_only: bool = False,
         finalize_content: FinalizeContent | None = None,
         lifespan: Lifespan | None = None,
+        method: str | None = None,
     ) -> None:
-        self.name = _checked_name(name)
+        self.name = checked_name(name)
         try:
             if not isinstance(output, Output):
                 raise ToolDefinitionError("it declares no output; give output=Output(schema, render)")
@@ -132,11 +139,12 @@ class Tool:
             self.output = output
             self.execute = execute
             self.parallel = parallel
-            self.timeout = _checked_timeout(timeout)
-            self.approval = _checked_approval(approval)
+            self.timeout = checked_timeout(timeout)
+            self.approval = checked_approval(approval)
             self.read_only = read_only is True
             self.finalize_content = finalize_content
-            self.lifespan = _checked_lifespan(lifespan)
+            self.lifespan = checked_lifespan(lifespan)
+            self.method = checked_method(method)
         except ToolDefinitionError as error:
             raise ToolDefinitionError(f"tool {self.name!r}: {error}") from None
 
@@ -146,7 +154,7 @@ class Tool:
     @property
     def signature(self) -> str:
         """The call as Python would write it, for error messages: `grep(pattern: str, path: str = '.')`."""
-        return self.name + self.parameters.signature
+        return (self.method or self.name) + self.parameters.signature
 
     def describe(self) -> dict[str, JSON]:
         """Return what a model is told of it: name, description, parameters (JSON Schema)."""
@@ -196,6 +204,7 @@ def tool(
     presentation_meta: PresentationMeta | None = ...,
     finalize_content: FinalizeContent | None = ...,
     lifespan: Lifespan | None = ...,
+    method: str | None = ...,
 ) -> Callable[[Callable[..., object]], Tool]: ...
 
 
@@ -217,6 +226,7 @@ def tool(
     presentation_meta: PresentationMeta | None = None,
     finalize_content: FinalizeContent | None = None,
     lifespan: Lifespan | None = None,
+    method: str | None = None,
 ) -> Tool | Callable[[Callable[..., object]], Tool]:
     """Make a tool from a function.
 
@@ -264,6 +274,7 @@ def tool(
             read_only=read_only,
             finalize_content=finalize_content,
             lifespan=lifespan,
+            method=method,
         )
 
     return make if function is None else make(function)
@@ -299,42 +310,3 @@ def _execute_function(body: Callable[..., object], injected: frozenset[str]) -> 
         return await trio.to_thread.run_sync(run, abandon_on_cancel=True)
 
     return execute_in_thread
-
-
-def _checked_name(name: object) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise ToolDefinitionError(f"a tool needs a name, not {name!r}")
-    normal = unicodedata.normalize("NFKC", name)
-    if not normal.isprintable() or normal != normal.strip() or len(normal) > 256:
-        raise ToolDefinitionError(
-            f"tool {name[:80]!r}: a name is at most 256 printable characters without outer blanks"
-        )
-    return normal
-
-
-def _checked_approval(approval: Approval | None) -> Approval | None:
-    if approval is None or callable(approval) or (isinstance(approval, str) and approval.strip()):
-        return approval
-    raise ToolDefinitionError(
-        f"approval={approval!r} must be the reason to ask, as text, a function of the arguments that returns "
-        "one or None, or None"
-    )
-
-
-def _checked_lifespan(lifespan: Lifespan | None) -> Lifespan | None:
-    if lifespan is None or (hasattr(lifespan, "__aenter__") and hasattr(lifespan, "__aexit__")):
-        return lifespan
-    raise ToolDefinitionError(f"lifespan={lifespan!r} must be an async context manager, or None")
-
-
-def _checked_timeout(timeout: float | None) -> float | None:
-    if timeout is None:
-        return None
-    if (
-        isinstance(timeout, bool)
-        or not isinstance(timeout, int | float)
-        or not math.isfinite(timeout)
-        or timeout <= 0
-    ):
-        raise ToolDefinitionError(f"timeout={timeout!r} must be a positive, finite number of seconds")
-    return float(timeout)

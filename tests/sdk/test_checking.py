@@ -191,6 +191,34 @@ async def test_programs_that_fail_are_refused_with_their_own_line(checker: Check
     assert refused == {source: [line] for source, line in FAIL.items()}
 
 
+async def test_methods_of_other_objects_are_checked_like_tools(checker: Checker) -> None:
+    @tool(render=as_json, parallel=True, method="agents.run")
+    async def agent(prompt: str, read_only: bool = False) -> str:
+        """Start an agent."""
+        return f"{prompt}!"
+
+    programs = {
+        "agents.run('x')": [],
+        "agents.run('x', read_only=True).upper()": [],
+        "agents = [1]\nagents.rnu": [],
+        "if hasattr(agents, 'stop'):\n    agents.stop()": [(2, False)],
+        "agents.rnu('x')": [(1, True)],
+        "agents.run(3)": [(1, True)],
+        "tools.issues(agents.run('x'), limit=agents.run('x'))": [(1, True)],
+        "import asyncio\nawait asyncio.gather(*(agents.run(n) for n in range(3)))": [(2, True)],
+    }
+    found = await checker.check_all(list(programs), [*TOOLS, agent])
+    assert [[(each.line, each.certain) for each in findings] for findings in found] == list(programs.values())
+    assert found[4][0].message == "agents has no 'rnu'; did you mean 'run'?; it has: run"
+    assert found[5][0].message.startswith(
+        "argument 'prompt' of agents.run is str, not Literal[3]; its signature: agents.run("
+    )
+    async with CodeMode([*TOOLS, agent]) as cm:
+        for source, findings in programs.items():
+            failed = (await cm.run(source)).error is not None
+            assert failed == any(certain for _, certain in findings) or "agents = " in source, source
+
+
 async def test_what_may_run_well_all_the_same_is_said_with_its_reason(checker: Checker) -> None:
     sources = {
         "try:\n    tools.isues('r')\nexcept AttributeError:\n    pass": "caught",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typeshed_client import ImportedName, get_search_context, get_stub_names
 
-from codemode import CodeMode, RunResult
+from codemode import CodeMode, RunResult, as_json, tool
 from codemode.sdk.language import language
 from codemode.sdk.stub_files import write_stubs
 from codemode.sdk.stubs import MODULE, builtins_stub, tools_stub
@@ -143,6 +143,21 @@ def test_stubs_of_every_kind_of_tool_check(tmp_path: Path, style: str) -> None:
     stub = tools_stub(tools, style)  # type: ignore[arg-type]
     assert complaints(tmp_path, codemode_tools__pyi=stub.text, __builtins____pyi=builtins_stub()) == []
     assert set(stub.callables.values()) == {each.name for each in tools}
+
+
+@pytest.mark.parametrize("style", ["sync", "async"])
+def test_stubs_have_the_objects_beside_the_tools(tmp_path: Path, style: str) -> None:
+    @tool(render=as_json, method="agents.run")
+    async def agent(prompt: str) -> list[int]:
+        """Start an agent."""
+        return []
+
+    stub = tools_stub([agent, *toolsets.typed()], style)  # type: ignore[arg-type]
+    program = "from typing import reveal_type\nreveal_type(agents.run('x'))\nagents.run(3)\nagents.rnu()\ntools.agent('x')\n"
+    files = {"codemode_tools__pyi": stub.text, "__builtins____pyi": builtins_stub(stub.objects)}
+    said = [line for line in complaints(tmp_path, program__py=program, **files) if "program.py" in line]
+    assert "`list[int]`" in said[0] or "`Pending[list[int]]`" in said[0]
+    assert [line.split(":")[1] for line in said] == ["2", "3", "4"]
 
 
 PROGRAM = """\

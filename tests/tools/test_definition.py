@@ -378,3 +378,26 @@ def test_a_signature_names_types_without_their_modules():
     assert pack.signature == (
         """pack(boxes: list[Box], how: Literal['a.b', "it's"] = 'a.b', where: str | None = 'x.y')"""
     )
+
+
+def test_a_tool_may_be_a_method_of_an_object_beside_the_others():
+    named = tool(render=as_json, name="agent", method="agents.run")(good)
+    assert named.signature.startswith("agents.run(path: str")
+    assert named.describe()["name"] == "agent"
+    for method in (
+        "run",
+        "a.b.c",
+        "a.",
+        ".b",
+        "a-b.c",
+        "_a.b",
+        "a.__b",
+        "for.x",
+        "größe.x",
+        "tools.x",
+        "list.append",
+        3,
+        "",
+    ):
+        with pytest.raises(ToolDefinitionError, match="tool 'agent': method="):
+            tool(render=as_json, name="agent", method=method)(good)

@@ -16,7 +16,7 @@ from codemode import values, wire
 from codemode.guest.running.channel import Channel
 from codemode.guest.running.discovery import HELPERS, Discovery
 
-__all__ = ["Calls", "Tool", "ToolCallError", "Tools", "outcome"]
+__all__ = ["Calls", "Methods", "Tool", "ToolCallError", "Tools", "object_names", "objects", "outcome"]
 
 
 class ToolCallError(Exception):
@@ -202,6 +202,56 @@ class Tools:
 
 Tools.__qualname__ = "tools"
 Tools.__module__ = "builtins"
+
+
+class Methods:
+    """An object beside `tools`, whose methods are tools: `agents.run(...)`."""
+
+    __slots__ = ("_name", "_table")
+
+    def __init__(self, name: str, table: dict[str, Tool]) -> None:
+        self._name = name
+        self._table = table
+
+    def __getattr__(self, name: str) -> Tool:
+        tool = self._table.get(name)
+        if tool is None:
+            there = ", ".join(sorted(self._table))
+            raise AttributeError(f"{self._name} has no {name!r}; it has: {there}", name=name)
+        return tool
+
+    def __copy__(self) -> Methods:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Methods:
+        return self
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._table)
+
+    def __repr__(self) -> str:
+        return f"<{self._name}: {', '.join(self._table)}>"
+
+
+Methods.__qualname__ = "object"
+Methods.__module__ = "builtins"
+
+
+def object_names(tools: Sequence[wire.ToolName]) -> set[str]:
+    """Return the names of the objects beside `tools`; mostly there are none."""
+    return {tool.method.partition(".")[0] for tool in tools if tool.method}
+
+
+def objects(
+    tools: Sequence[wire.ToolName], call: Callable[[wire.ToolName, dict[str, Any]], Any]
+) -> dict[str, Methods]:
+    """Return the objects beside `tools` that some tools are methods of, by their names."""
+    found: dict[str, dict[str, Tool]] = {}
+    for tool in tools:
+        if tool.method:
+            name, _, method = tool.method.partition(".")
+            found.setdefault(name, {})[method] = Tool(tool, call)
+    return {name: Methods(name, table) for name, table in found.items()}
 
 
 def _unknown(name: object, table: dict[str, Tool]) -> str:

@@ -68,6 +68,7 @@ def main(directory: str, ty: str, python: str, seconds: int) -> None:
 
     from program import Program  # type: ignore[import-not-found]
 
+    names = json.loads(read("sync/names.json"))
     findings: list[list[dict[str, object]]] = [[] for _ in texts]
     programs = {}
     for at, text in enumerate(texts):
@@ -81,11 +82,10 @@ def main(directory: str, ty: str, python: str, seconds: int) -> None:
             place = {"line": line, "column": column}
             findings[at] = [{**place, "kind": "unparsable", "perhaps": "unsure", "name": words}]
         else:
-            programs[at] = Program(tree, source)
+            programs[at] = Program(tree, source, names["objects"])
     styles = ["async" if at in programs and programs[at].is_async else "sync" for at in range(len(texts))]
     wrong = [at for at in programs if styles[at] != guessed[at]]
     started |= run(styles, wrong, "second")
-    names = json.loads(read("sync/names.json"))
     for out, pid in started.items():
         _, status = posix.waitpid(pid, 0)
         if status != 0:
@@ -109,7 +109,7 @@ def main(directory: str, ty: str, python: str, seconds: int) -> None:
             if found is not None:
                 findings[at].append(found)
     for at, program in programs.items():
-        findings[at].extend(program.unknown_items(names))
+        findings[at].extend(program.unknown_items(names["tools"]))
         findings[at].sort(key=lambda each: (each["line"], each["column"]))
     sys.stdout.write(json.dumps({"findings": findings}))
 

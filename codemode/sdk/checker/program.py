@@ -32,10 +32,11 @@ _UNSURE = "unsure"
 
 
 class Program:
-    """One program, and what is asked of it."""
+    """One program, and what is asked of it. `objects` are those beside `tools`: their names and their classes."""
 
-    def __init__(self, tree: ast.Module, source: str) -> None:
-        self._tree = Tree(tree, source)
+    def __init__(self, tree: ast.Module, source: str, objects: dict[str, str]) -> None:
+        self._tree = Tree(tree, source, objects)
+        self._objects = {kind: name for name, kind in objects.items()}
         self._reach = Reach(self._tree)
         self._origins = Origins(self._tree)
         self.is_async: bool = self._tree.is_async
@@ -100,6 +101,10 @@ class Program:
         if owner[1] == f"{PREFIX}Tools":
             sure = name[1] not in self._mentioned and node is not None and self._tree.is_tools(node)
             return self._finding(node, line, column, "unknown-tool", sure, name=name[1])
+        if owner[1] in self._objects:
+            sure = name[1] not in self._mentioned and node is not None and self._tree.is_object(node)
+            of = self._objects[owner[1]]
+            return self._finding(node, line, column, "unknown-method", sure, name=name[1], type=of)
         known = self._origins.is_known(node)
         if owner[1].startswith(f"{PREFIX}Pending["):
             return self._finding(node, line, column, "not-awaited", known)
@@ -209,7 +214,7 @@ class Program:
         **more: Any,
     ) -> dict[str, Any]:
         """A finding, which is certain if it is sure in itself and its place is one where it ends the program."""
-        fails_by = {"attribute": "field", "index": "field"}.get(kind, kind)
+        fails_by = {"attribute": "field", "index": "field", "unknown-method": "unknown-tool"}.get(kind, kind)
         fails_by = fails_by if fails_by in ("unknown-tool", "field", "not-awaited") else "argument"
         perhaps = self._reach.why_not(node, fails_by, elsewhere=elsewhere) if sure else _UNSURE
         return {"line": line, "column": column, "kind": kind, "perhaps": perhaps, **more}

@@ -7,7 +7,7 @@ import re
 
 TYPE_CHECKING = False  # without `typing`, which takes a while to load
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["Function", "Tree"]
 
@@ -15,9 +15,13 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Tree:
-    """The tree of a program. Lines count from 1; columns count characters from 1."""
+    """The tree of a program. Lines count from 1; columns count characters from 1.
 
-    def __init__(self, module: ast.Module, source: str) -> None:
+    `objects` are the names that a run gives beside `tools`: their methods are tools too.
+    """
+
+    def __init__(self, module: ast.Module, source: str, objects: Iterable[str] = ()) -> None:
+        self._objects = frozenset(objects)
         self.module = module
         self._lines = re.split(r"\r\n|\r|\n", source)
         self.parents: dict[ast.AST, ast.AST] = {}
@@ -58,16 +62,19 @@ class Tree:
             node = self.parents[node]
 
     def names_a_tool(self, node: ast.AST | None) -> bool:
-        """Whether an expression is `tools.name` or `tools["name"]`, and `tools` is what the run gives."""
+        """Whether an expression is `tools.name`, `tools["name"]` or a method of another object that the run gives."""
         if isinstance(node, ast.Subscript):
-            known = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
-        else:
-            known = isinstance(node, ast.Attribute)
-        return known and self.is_tools(node.value)  # type: ignore[union-attr]
+            named = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+            return named and self.is_tools(node.value)
+        return isinstance(node, ast.Attribute) and (self.is_tools(node.value) or self.is_object(node.value))
 
     def is_tools(self, node: ast.AST) -> bool:
         """Whether an expression is the name `tools`, which the program gives to nothing else."""
         return isinstance(node, ast.Name) and node.id == "tools" and "tools" not in self.bound
+
+    def is_object(self, node: ast.AST) -> bool:
+        """Whether an expression is the name of an object beside `tools`, which the program gives to nothing else."""
+        return isinstance(node, ast.Name) and node.id in self._objects and node.id not in self.bound
 
 
 def _bound(nodes: list[ast.AST]) -> Iterator[str]:

@@ -59,6 +59,10 @@ class Budget:
     def tokens_left(self) -> int:
         return max(self._limits.max_total_tokens - self.tokens, 0)
 
+    @property
+    def agents_left(self) -> int:
+        return max(self._limits.max_agents - self.agents, 0)
+
     def start(self) -> None:
         """Count one more agent. Raises `ToolError` AGENT_LIMIT or AGENT_BUDGET when there is no room for it."""
         if self.agents >= self._limits.max_agents:

@@ -1,7 +1,7 @@
 """`workflow`: a program in the same interpreter as any other, behind the same walls, that starts agents.
 
-It runs in a scope of its own over its caller's, with `agent` and `arguments` beside the caller's tools, more time
-than other programs have, and its log in a session of its own. Nothing of its text is read here.
+It runs in a scope of its own over its caller's, with `agents.run` and `tools.arguments` beside the caller's tools, more
+time than other programs have, and its log in a session of its own. Nothing of its text is read here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Script = Annotated[
     str,
     Meta(
         min_length=1,
-        description="a program as run_code takes it; `tools.agent(prompt=…)` starts an agent, "
+        description="a program as run_code takes it; `agents.run(prompt)` starts an agent, "
         "`tools.arguments()` gives `args`",
     ),
 ]
@@ -62,6 +62,13 @@ class RunValue(Struct, frozen=True, forbid_unknown_fields=True):
     result: Any
 
 
+class Left(Struct, frozen=True, forbid_unknown_fields=True):
+    """What agents may still take together: of all that the outermost call leads to, not of this workflow alone."""
+
+    agents: int
+    tokens: int
+
+
 def workflow_tool(family: Agents) -> Tool:
     @tool(
         render=_render,
@@ -71,10 +78,12 @@ def workflow_tool(family: Agents) -> Tool:
     async def workflow(script: Script, meta: About, call: Call, args: Arguments = None) -> RunValue:
         """Run a program that starts agents, and get what it returns.
 
-        The script is written as for run_code. Beside your tools it has `tools.agent(prompt=…, description=…, tools=…,
-        read_only=…, schema=…)`, which starts an agent and gives its last message as text, or with `schema` the value
-        of that schema; a failed one raises ToolCallError with a `code`. Agents with `read_only=True` overlap in an
-        `asyncio.gather`. It may take hours; its other limits are those of run_code.
+        The script is written as for run_code, with your tools and `agents.run(prompt: str, description: str = '',
+        tools: list[str] | None = None, read_only: bool = False, schema: dict | None = None)`, which starts an agent
+        and gives its last message as text, or with `schema` (JSON Schema of an object) a value of that; a failed one
+        raises ToolCallError with a `code`. With `await`, those with `read_only=True` overlap in an `asyncio.gather`.
+        `agents.left()` gives what may still be taken: {"agents": int, "tokens": int}. It may take hours; its other
+        limits are those of run_code.
         """
         problems = [name for name in ("name", "description") if not meta[name].strip()]
         if problems:
@@ -113,7 +122,10 @@ class _Workflow:
                 started["session"] = session.path
             note(self._call, "workflow/start", facts | started)
             own = scope.scope(
-                [self._agent_tool(), _arguments_tool(args)], deny=denied, session=session, limits=limits
+                [self._agent_tool(), self._left_tool(), _arguments_tool(args)],
+                deny=denied,
+                session=session,
+                limits=limits,
             )
             try:
                 result = await own.run(script, meta["name"])
@@ -139,6 +151,7 @@ class _Workflow:
             parallel=family.may_overlap,
             read_only=family.read_only,
             timeout=family.limits.seconds + _MARGIN_SECONDS,
+            method="agents.run",
         )
         async def agent(
             prompt: Prompt,
@@ -165,6 +178,17 @@ class _Workflow:
             return report.text if schema is None else report.value
 
         return agent
+
+    def _left_tool(self) -> Tool:
+        budget = self._place.budget
+
+        @tool(render=as_json, parallel=True, read_only=True, method="agents.left")
+        async def agents_left() -> Left:
+            """Give what agents may still take: how many may be started, and their tokens together."""
+            await trio.lowlevel.checkpoint()
+            return Left(budget.agents_left, budget.tokens_left)
+
+        return agents_left
 
     def _count(self) -> None:
         self._started += 1

@@ -100,7 +100,7 @@ async def test_a_program_that_gives_up_on_an_agent_ends_it():
 async def test_a_workflow_is_cancelled_with_its_agents_and_its_guest(tmp_path):
     model = Model(together=2, one=[forever, forever])
     script = (
-        "import asyncio\nawait asyncio.gather(*(tools.agent(prompt='one', read_only=True) for _ in range(2)))"
+        "import asyncio\nawait asyncio.gather(*(agents.run(prompt='one', read_only=True) for _ in range(2)))"
     )
     async with engine(model, programs=True, session=str(tmp_path / "s")) as cm:
         await cm.run("1")

@@ -18,7 +18,7 @@ META = {"name": "survey", "description": "look at places"}
 SURVEY = """
 import asyncio
 places = (await tools.arguments())["places"]
-said = await asyncio.gather(*(tools.agent(prompt=f"one: {each}", read_only=True) for each in places))
+said = await asyncio.gather(*(agents.run(prompt=f"one: {each}", read_only=True) for each in places))
 return {"said": sorted(said), "saw": await tools.look(at="here")}
 """
 
@@ -52,12 +52,43 @@ async def test_the_value_is_what_the_program_returns_with_how_many_agents_it_sta
 
 async def test_a_program_gets_the_same_value_and_one_agent_is_one():
     model = Model(one=[answer(said("a")), answer(said("a"))])
-    script = "tools.agent(prompt='one')"
+    script = "agents.run(prompt='one')"
     async with engine(model, programs=True) as cm:
         nested = await from_program(cm, "workflow", script=script, meta=META)
         assert nested == {"runId": nested["runId"], "agentsStarted": 1, "result": "a"}
         outcome = await cm.call("workflow", {"script": script, "meta": META})
         assert outcome.content[0].text == 'workflow "survey" completed (1 agent).\nReturn value:\n"a"'
+
+
+async def test_agents_are_an_object_beside_the_tools_and_the_same_as_a_tool():
+    model = Model(one=[answer(said("a")), answer(said("b"))])
+    script = """
+first = [agents.left()["agents"], tools.agent(prompt="one"), agents.run("one"), agents.left()["agents"]]
+try:
+    agents.rnu("one")
+except AttributeError as error:
+    return [*first, str(error), tools.describe("agent").split("(")[0]]
+"""
+    async with engine(model, programs=True, limits=AgentLimits(max_agents=5)) as cm:
+        given = await value(cm, "workflow", script=script, meta=META)
+        assert given["agentsStarted"] == 2
+        assert given["result"] == [5, "a", "b", 3, "agents has no 'rnu'; it has: left, run", "# agents.run"]
+        outside = await cm.run("agents.run('one')")
+        assert "name 'agents' is not defined" in outside.error.message
+
+
+async def test_a_program_that_calls_something_else_agents_has_that():
+    async with engine(Model(), programs=True) as cm:
+        given = await value(cm, "workflow", script="agents = [1, 2]\nlen(agents)", meta=META)
+        assert given["result"] == 2
+
+
+async def test_what_is_left_of_the_tokens_is_known_to_the_program():
+    model = Model(one=[answer(said("a"))])
+    script = "before = agents.left()['tokens']\nagents.run('one')\nreturn [before, agents.left()['tokens'] < before]"
+    async with engine(model, programs=True, limits=AgentLimits(max_total_tokens=900)) as cm:
+        given = await value(cm, "workflow", script=script, meta=META)
+        assert given["result"] == [900, True]
 
 
 async def test_a_workflow_without_agents_and_result():
@@ -83,7 +114,7 @@ async def test_an_agent_gives_a_value_of_a_schema():
     model = Model(one=[answer(use("a", "structured_output", count=3))])
     async with engine(model, programs=True) as cm:
         given = await value(
-            cm, "workflow", script=f"tools.agent(prompt='one', schema={SCHEMA})['count'] + 1", meta=META
+            cm, "workflow", script=f"agents.run(prompt='one', schema={SCHEMA})['count'] + 1", meta=META
         )
         assert given["result"] == 4
     assert "structured_output" in tool_names(model.requests[0])
@@ -91,7 +122,7 @@ async def test_an_agent_gives_a_value_of_a_schema():
 
 
 async def test_values_of_tasks_within_tasks_are_not_mixed():
-    inner = f"tools.agent(prompt='two', schema={SCHEMA})"
+    inner = f"agents.run(prompt='two', schema={SCHEMA})"
     model = Model(
         one=[
             answer(use("same", "workflow", script=inner, meta=META)),
@@ -100,7 +131,7 @@ async def test_values_of_tasks_within_tasks_are_not_mixed():
         two=[answer(use("same", "structured_output", count=2))],
     )
     async with engine(model, programs=True) as cm:
-        given = await value(cm, "workflow", script=f"tools.agent(prompt='one', schema={SCHEMA})", meta=META)
+        given = await value(cm, "workflow", script=f"agents.run(prompt='one', schema={SCHEMA})", meta=META)
         assert given["result"] == {"count": 1}
     assert '"count": 2' in str(model.asked_for("one")[1]["messages"][-1])
 
@@ -114,7 +145,7 @@ async def test_an_agent_cannot_end_the_task_of_whoever_started_it():
         two=[answer(use("a", "structured_output", count=2)), answer(said("I cannot"))],
     )
     async with engine(model, programs=True) as cm:
-        given = await value(cm, "workflow", script=f"tools.agent(prompt='one', schema={SCHEMA})", meta=META)
+        given = await value(cm, "workflow", script=f"agents.run(prompt='one', schema={SCHEMA})", meta=META)
         assert given["result"] == {"count": 1}
     assert "structured_output" not in tool_names(model.asked_for("two")[0])
 
@@ -124,7 +155,7 @@ async def test_one_that_forgets_its_value_is_reminded_once():
 given = []
 for _ in range(2):
     try:
-        given.append(tools.agent(prompt='one', schema={SCHEMA}))
+        given.append(agents.run(prompt='one', schema={SCHEMA}))
     except ToolCallError as error:
         given.append([error.code, error.message])
 return given
@@ -153,7 +184,7 @@ async def test_what_goes_wrong_with_an_agent_can_be_caught():
 codes = []
 for prompt, more in [("one", {}), (" ", {}), ("one", {"tools": ["absent"]}), ("one", {"schema": {"type": "array"}})]:
     try:
-        tools.agent(prompt=prompt, **more)
+        agents.run(prompt=prompt, **more)
     except ToolCallError as error:
         codes.append(error.code)
 return codes
@@ -224,7 +255,7 @@ return found
 async def test_its_agents_get_its_callers_tools():
     model = Model(one=[answer(said("a"))])
     async with engine(model, programs=True) as cm:
-        await value(cm.scope(deny=["write"]), "workflow", script="tools.agent(prompt='one')", meta=META)
+        await value(cm.scope(deny=["write"]), "workflow", script="agents.run(prompt='one')", meta=META)
     names = tool_names(model.requests[0])
     assert {"look", "subagent", "workflow", "ralph", "run_code"} <= names
     assert not {"write", "agent", "arguments"} & names
@@ -235,7 +266,7 @@ async def test_agents_are_bounded_in_number_and_depth():
 codes = []
 for _ in range(3):
     try:
-        codes.append(tools.agent(prompt='one'))
+        codes.append(agents.run(prompt='one'))
     except ToolCallError as error:
         codes.append(error.code)
 return codes
@@ -247,7 +278,7 @@ return codes
     inner = use("a", "workflow", script="1", meta=META)
     model = Model(one=[answer(inner), answer(said("done"))])
     async with engine(model, programs=True, limits=AgentLimits(max_depth=1)) as cm:
-        await value(cm, "workflow", script="tools.agent(prompt='one')", meta=META)
+        await value(cm, "workflow", script="agents.run(prompt='one')", meta=META)
     assert "subagent depth 2 exceeds maxDepth 1" in str(model.requests[1]["messages"][-1])
 
 
@@ -269,7 +300,7 @@ async def test_tokens_are_bounded_over_all_agents_also_while_they_work():
     script = """
 import asyncio
 given = await asyncio.gather(
-    *(tools.agent(prompt=each, read_only=True) for each in ("one", "two")), return_exceptions=True
+    *(agents.run(prompt=each, read_only=True) for each in ("one", "two")), return_exceptions=True
 )
 return [each.code for each in given]
 """
@@ -299,7 +330,7 @@ async def test_other_limits_are_those_of_the_engine():
 async def test_its_journal_is_a_session_of_its_own(tmp_path):
     model = Model(one=[answer(said("a"))])
     async with engine(model, programs=True, session=str(tmp_path / "s")) as cm:
-        given = await value(cm, "workflow", script="tools.look(at='x')\ntools.agent(prompt='one')", meta=META)
+        given = await value(cm, "workflow", script="tools.look(at='x')\nagents.run(prompt='one')", meta=META)
         (start,) = ended(list(cm.session.events()), "workflow/start")
     path = tmp_path / "s.agents" / f"{given['runId']}.sqlite"
     assert start["session"] == str(path)
