@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from codemode.schemas import TypedParameters
 from codemode.sdk.schema_merge import branches, flat
-from codemode.sdk.schema_types import Types, note
+from codemode.sdk.schema_notes import note
+from codemode.sdk.schema_types import Types
 from codemode.sdk.spelling import is_name, literal
 from codemode.tools.definition import Tool
 from codemode.values import JSON

@@ -7,15 +7,16 @@ share a name. What has no Python type is widened to `Any`.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Collection, Set
-from typing import Any, NamedTuple
+from collections.abc import Collection
 
 from codemode.sdk.schema_merge import ANNOTATIONS, Schema, branches, flat, kinds, resolve
-from codemode.sdk.spelling import LONGEST, camel, comment, is_name, literal, one_line, quote
+from codemode.sdk.schema_notes import note
+from codemode.sdk.spelling import LONGEST, camel, is_name
+from codemode.sdk.typed_dicts import Class, Field, as_call, as_class
+from codemode.sdk.unions import literals, union
 from codemode.values import JSON
 
-__all__ = ["IN_TYPES", "WORDS", "Types", "note"]
+__all__ = ["IN_TYPES", "WORDS", "Types"]
 
 IN_TYPES = frozenset("Any Literal Mapping Never NotRequired Sequence bool dict float int list str".split())
 """Names that stand in types: what is called so, where they are read, would take their place."""
@@ -29,20 +30,6 @@ _NO_SHAPE = frozenset("$defs $comment $id $schema default definitions descriptio
 _SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _MAX_DEPTH = 12
 _MAX_SCHEMAS = 2_000  # that are read for one argument or value: unions of references multiply
-_MAX_MEMBERS = 32  # of a union of types; what differs in more ways than that is `Any`
-
-
-class _Field(NamedTuple):
-    name: str
-    type: str
-    required: bool
-    note: str
-
-
-class _Class(NamedTuple):
-    name: str
-    fields: list[_Field]
-    is_open: bool
 
 
 class Types:
@@ -57,7 +44,7 @@ class Types:
         self._lenient = lenient
         self._prefix = prefix
         self._names: dict[str, str] = {}  # a schema, written out: the name of its class
-        self._classes: dict[str, _Class] = {}
+        self._classes: dict[str, Class] = {}
 
     def argument(self, schema: JSON, root: Schema, name: str, *, closed: bool) -> str:
         """Return the type of an argument. `name` is for a class without a title; `closed` says that an object
@@ -80,9 +67,9 @@ class Types:
         for made in self._classes.values():
             # In the body of a class, a field that is called like a type would take its place.
             if all(is_name(each.name) and each.name not in shadowing for each in made.fields):
-                written.append(_as_class(made, self._lenient, notes))
+                written.append(as_class(made, self._lenient, notes))
             else:
-                written.append(_as_call(made, self._classes.keys() - above, notes))
+                written.append(as_call(made, self._classes.keys() - above, notes))
             above.add(made.name)
         return written
 
@@ -100,7 +87,7 @@ class Types:
         self._names[key] = name
         return name
 
-    def add(self, made: _Class) -> None:
+    def add(self, made: Class) -> None:
         self._classes[made.name] = made
 
 
@@ -142,17 +129,17 @@ class _Reading:
 
     def _flat_type(self, schema: Schema, name: str, depth: int) -> str:
         if "const" in schema:
-            return self._members([schema["const"]])
+            return literals([schema["const"]])
         if isinstance(schema.get("enum"), list):
-            return self._members(schema["enum"])
+            return literals(schema["enum"])
         members = branches(schema, self._root)
         if members is not None:
             named = [self._branch_name(member, name, at) for at, member in enumerate(members, 1)]
-            return _union([self.type_of(member, named[at], depth + 1) for at, member in enumerate(members)])
+            return union([self.type_of(member, named[at], depth + 1) for at, member in enumerate(members)])
         said = kinds(schema)
         if len(said) == 7:
             return "Any"
-        return _union([self._kind(kind, schema, name, depth) for kind in said])
+        return union([self._kind(kind, schema, name, depth) for kind in said])
 
     def _branch_name(self, member: Schema, name: str, number: int) -> str:
         is_plain = "$ref" in member or next(iter(kinds(member))) in _SCALARS
@@ -178,7 +165,7 @@ class _Reading:
         found = [self.type_of(item, f"{name}{at}", depth + 1) for at, item in enumerate(first, 1)]
         if rest is not False and len(first) != schema.get("maxItems"):
             found.append(self.type_of(rest, _singular(name), depth + 1))
-        return _union(found or ["Any"])
+        return union(found or ["Any"])
 
     def _object(self, schema: Schema, name: str, depth: int) -> str:
         properties = schema.get("properties")
@@ -195,7 +182,7 @@ class _Reading:
         rest = schema.get("additionalProperties", schema.get("unevaluatedProperties", True))
         if rest is not False:
             found.append(self.type_of(rest, f"{name}Entry", depth + 1))
-        return _union(found or ["Never"])
+        return union(found or ["Never"])
 
     def _class_key(self, schema: Schema) -> str:
         shape = {key: item for key, item in schema.items() if key not in _NO_SHAPE}
@@ -214,7 +201,7 @@ class _Reading:
         made = self._types.new_name(key, wanted)
         required = schema.get("required", [])
         fields = [
-            _Field(
+            Field(
                 field,
                 self.type_of(item, f"{made} {field}", depth + 1),
                 field in required,
@@ -223,33 +210,11 @@ class _Reading:
             for field, item in properties.items()
         ]
         is_open = schema.get("additionalProperties", schema.get("unevaluatedProperties", not self._closed))
-        self._types.add(_Class(made, fields, is_open is not False or "patternProperties" in schema))
+        self._types.add(Class(made, fields, is_open is not False or "patternProperties" in schema))
         return made
 
     def _class_type(self, name: str) -> str:
         return f"{name} | Mapping[str, Any]" if self._wide else name
-
-    @staticmethod
-    def _members(members: list[JSON]) -> str:
-        literals: list[str] = []
-        others: list[str] = []
-        for member in members:
-            if isinstance(member, float):
-                others.append("float")
-            elif isinstance(member, list):
-                others.append("list[Any]")
-            elif isinstance(member, dict):
-                others.append("dict[str, Any]")
-            elif member is None:
-                others.append("None")
-            else:
-                written = literal(member)
-                if written is None:
-                    others.append("str" if isinstance(member, str) else "int")
-                else:
-                    literals.append(written)
-        written = ", ".join(dict.fromkeys(literals))
-        return _union(([f"Literal[{written}]"] if literals else []) + others or ["Never"])
 
 
 def _reachable(schema: JSON, root: Schema, found: dict[str, JSON]) -> dict[str, JSON]:
@@ -267,108 +232,5 @@ def _reachable(schema: JSON, root: Schema, found: dict[str, JSON]) -> dict[str, 
     return found
 
 
-def _union(members: list[str]) -> str:
-    found: dict[str, None] = {}
-    literals: dict[str, None] = {}
-    for member in members:
-        for part in _split(member):
-            if part.startswith("Literal["):
-                literals.setdefault(part[8:-1])
-            else:
-                found.setdefault(part)
-    if "Any" in found:
-        return "Any"
-    found.pop("Never", None)
-    if "float" in found:
-        found.pop("int", None)
-    is_nullable = "None" in found
-    found.pop("None", None)
-    parts = ([f"Literal[{', '.join(literals)}]"] if literals else []) + list(found)
-    if len(parts) > _MAX_MEMBERS:
-        return "Any"
-    return " | ".join(parts + (["None"] if is_nullable else [])) or "Never"
-
-
-def _split(union: str) -> list[str]:
-    """The members of a written union; bars inside brackets or quotes are no separators."""
-    parts: list[str] = []
-    depth = start = at = 0
-    quoted = False
-    while at < len(union):
-        letter = union[at]
-        if quoted:
-            if letter == "\\":
-                at += 1
-            elif letter == '"':
-                quoted = False
-        elif letter == '"':
-            quoted = True
-        elif letter in "[]":
-            depth += 1 if letter == "[" else -1
-        elif letter == "|" and depth == 0:
-            parts.append(union[start:at].strip())
-            start = at + 1
-        at += 1
-    return [*parts, union[start:].strip()]
-
-
 def _singular(name: str) -> str:
     return name[:-1] if name.endswith("s") and not name.endswith("ss") else f"{name} item"
-
-
-_LIMITS = (
-    ("minimum", ">= {}"),
-    ("exclusiveMinimum", "> {}"),
-    ("maximum", "<= {}"),
-    ("exclusiveMaximum", "< {}"),
-    ("multipleOf", "a multiple of {}"),
-    ("minLength", "at least {} characters"),
-    ("maxLength", "at most {} characters"),
-    ("minItems", "at least {} items"),
-    ("maxItems", "at most {} items"),
-    ("pattern", "matches {}"),
-    ("format", "format {}"),
-)
-
-
-def note(schema: JSON, root: Schema, *, constraints: bool) -> str:
-    """Return on one line what a schema says beside the type: its description, and the bounds of an argument."""
-    if not isinstance(schema, dict):
-        return ""
-    parts: list[str] = []
-    own = schema if schema.keys() & {"description"} or "$ref" not in schema else flat(schema, root)
-    description = own.get("description")
-    if isinstance(description, str) and description.strip():
-        parts.append(one_line(description))
-    if constraints:
-        whole: dict[str, Any] = flat(schema, root)
-        limits = [
-            text.format(one_line(str(whole[key])[:80]))
-            for key, text in _LIMITS
-            if key in whole and not isinstance(whole[key], bool | dict | list)
-        ]
-        if limits:
-            parts.append(f"({', '.join(limits)})" if parts else ", ".join(limits))
-    return " ".join(parts)
-
-
-def _as_class(made: _Class, lenient: bool, notes: bool) -> str:
-    lines = [f"class {made.name}(TypedDict{', extra_items=Any' if lenient and made.is_open else ''}):"]
-    for field in made.fields:
-        written = field.type if field.required else f"NotRequired[{field.type}]"
-        lines.append(f"    {field.name}: {written}{_noted(field, notes)}")
-    return "\n".join(lines)
-
-
-def _as_call(made: _Class, below: Set[str], notes: bool) -> str:
-    lines = [f'{made.name} = TypedDict("{made.name}", {{']
-    for field in made.fields:
-        written = field.type if field.required else f"NotRequired[{field.type}]"
-        if below & set(re.findall(r"\w+", written)):  # a class that is not there yet is named in a text
-            written = f"'{written}'" if "'" not in written and "\\" not in written else "Any"
-        lines.append(f"    {quote(field.name)}: {written},{_noted(field, notes)}")
-    return "\n".join([*lines, "})"])
-
-
-def _noted(field: _Field, notes: bool) -> str:
-    return f"  {comment(field.note)}" if notes and field.note else ""
