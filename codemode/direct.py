@@ -17,7 +17,8 @@ from codemode.content import content_to_json
 from codemode.session import Session
 from codemode.tools.bodies import GRACE_SECONDS
 from codemode.tools.call import Outcome, Success
-from codemode.tools.pipeline import Dispatch, Pipeline
+from codemode.tools.job import CallJob
+from codemode.tools.pipeline import Pipeline
 from codemode.tools.scheduler import Scheduler
 from codemode.values import JSON
 
@@ -102,7 +103,7 @@ class DirectCalls:
                 await stuck.leave()
         finally:
             for job in jobs:
-                await job.end_aborted(None)
+                await job.abort(None)
             with trio.move_on_after(_COMMIT_SECONDS):
                 await self.session.commit()
 
@@ -110,122 +111,38 @@ class DirectCalls:
         await self.pipeline.answer([job.dispatch for job in jobs])
 
 
-class _DirectCall:
+class _DirectCall(CallJob):
     """One job of the scheduler."""
 
     def __init__(self, owner: DirectCalls, call: ModelCall) -> None:
         self._owner = owner
         self._call = call
-        self._scope: trio.CancelScope | None = None
-        self._is_stopped = False
         # A name that is no text that can be stored names no tool; it is logged as it can be.
         self._name = call.name.encode("utf-8", "backslashreplace").decode()
         self.ended = trio.Event()
-        self.dispatch: Dispatch = owner.pipeline.begin(self._name, call.arguments, id=call.id)
-        self.dispatch.before_body = self._log_start
-
-    @property
-    def asks(self) -> bool:
-        return self.dispatch.question is not None and self.dispatch.outcome is None
+        dispatch = owner.pipeline.begin(self._name, call.arguments, id=call.id)
+        dispatch.before_body = self._log_start
+        super().__init__(owner.pipeline, dispatch, owner.scheduler)
 
     @property
     def outcome(self) -> Outcome:
         assert self.dispatch.outcome is not None
         return self.dispatch.outcome
 
-    @property
-    def is_undecided(self) -> bool:
-        return self._owner.pipeline.may_refuse(self.dispatch)
-
-    def may_overlap(self) -> bool:
-        call = self.dispatch.call
-        tool = self._owner.pipeline.registry.get(call.name)
-        return tool is not None and tool.may_overlap(call.arguments)
-
-    def stop(self) -> None:
-        self._is_stopped = True
-        if self._scope is not None:
-            self._scope.cancel()
-
-    @property
-    def starts_at_once(self) -> bool:
-        return not self.is_undecided and not self.dispatch.hooks.guards
-
-    async def decide(self) -> None:
-        with self._stoppable():
-            await self._owner.pipeline.decide(self.dispatch)
-
-    def start_now(self) -> None:
+    def note_start(self) -> None:
         """Its start is logged when its body is about to run."""
 
-    async def start(self) -> None:
-        try:
-            with self._stoppable():
-                await self._owner.pipeline.guard(self.dispatch)
-        except BaseException:
-            await self.end_aborted(None)
-            raise
+    async def end(self) -> None:
+        if self.claim_end():
+            self.end_at_once()
 
-    async def complete(self, turn: trio.Lock) -> None:
-        pipeline, dispatch = self._owner.pipeline, self.dispatch
-        if not dispatch.hooks.around:  # one may have the body run again
-            dispatch.after_body = self._make_room
-        try:
-            with self._stoppable() as scope:
-                await trio.lowlevel.checkpoint_if_cancelled()
-                await pipeline.perform(dispatch)
-                if self.ended.is_set():
-                    return  # nobody waited any longer; it was recorded as one that did not stop
-                async with turn:
-                    await pipeline.settle(dispatch)
-        except Exception:
-            # What a body raised while it was cancelled, once the cancellation is taken out of it.
-            await self.end_aborted(turn)
-            return
-        except BaseException:
-            await self.end_aborted(turn)
-            raise
-        if scope.cancelled_caught:
-            await self.end_aborted(turn)
-            return
-        self._end()
-
-    async def _make_room(self) -> None:
-        await self._owner.scheduler.make_room(self)
-
-    async def leave(self) -> None:
-        """Give up waiting for this call: it was cancelled and goes on all the same."""
-        if not self.ended.is_set():
-            self.dispatch.fail(
-                f"tool call aborted: it was cancelled and did not stop within {GRACE_SECONDS:g} s",
-                code="ABORTED",
-                is_final=True,
-            )
-            await self.end_aborted(None)
-
-    async def end_aborted(self, turn: trio.Lock | None) -> None:
-        """End a call that was cancelled, unless it has ended; not beside another's end, unless that one hangs."""
-        if self.ended.is_set():
-            return
-        with trio.CancelScope(shield=True):
-            held = turn is not None
-            if turn is not None:
-                with trio.move_on_after(GRACE_SECONDS) as limit:
-                    await turn.acquire()
-                held = not limit.cancelled_caught
-            try:
-                await self._owner.pipeline.settle_aborted(self.dispatch)
-            finally:
-                if held and turn is not None:
-                    turn.release()
-        self._end()
-
-    def _stoppable(self) -> trio.CancelScope:
-        """A scope for one stage; `stop` cancels it, also when it came before."""
-        self._scope = trio.CancelScope()
-        if self._is_stopped:
-            self._scope.cancel()
-        return self._scope
+    def end_at_once(self) -> None:
+        self.ended.set()
+        data = result_data(self._call.id, self.outcome)
+        self._owner.session.append("tool/result", data | self._placed())
+        self.pipeline.approvals.forget(self._call.id)
+        if self._owner.on_end is not None:
+            self._owner.on_end(self._call, self.outcome)
 
     def log_call(self) -> None:
         given = self._call.arguments
@@ -241,15 +158,6 @@ class _DirectCall:
     async def _log_start(self) -> None:
         self._owner.session.append("tool/start", {"callId": self._call.id})
         await self._owner.session.commit()
-
-    def _end(self) -> None:
-        if not self.ended.is_set():
-            self.ended.set()
-            data = result_data(self._call.id, self.outcome)
-            self._owner.session.append("tool/result", data | self._placed())
-            self._owner.pipeline.approvals.forget(self._call.id)
-            if self._owner.on_end is not None:
-                self._owner.on_end(self._call, self.outcome)
 
     def _placed(self) -> dict[str, JSON]:
         return {

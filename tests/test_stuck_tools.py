@@ -18,6 +18,7 @@ def release():
 @pytest.fixture(autouse=True)
 def short_grace(monkeypatch):
     monkeypatch.setattr(bodies, "GRACE_SECONDS", 0.2)
+    monkeypatch.setattr("codemode.tools.job.GRACE_SECONDS", 0.2)
     monkeypatch.setattr("codemode.run_code.nested.GRACE_SECONDS", 0.2)
 
 
@@ -25,7 +26,7 @@ def stubborn(release, **options):
     @tool(render=as_json, name="stubborn", **options)
     async def body() -> int:
         """Go on whatever happens."""
-        with trio.CancelScope(shield=True):
+        with trio.move_on_after(20, shield=True):  # so that a test that fails does not hang
             await release.wait()
         return 1
 

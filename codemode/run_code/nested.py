@@ -23,6 +23,7 @@ from codemode.sandbox import CallRequest
 from codemode.session import Session
 from codemode.tools.bodies import GRACE_SECONDS
 from codemode.tools.call import Call, Outcome, Success
+from codemode.tools.job import CallJob
 from codemode.tools.pipeline import Pipeline
 from codemode.tools.scheduler import Scheduler
 from codemode.values import JSON, FrozenDict, freeze
@@ -133,20 +134,17 @@ class NestedCalls:
             await self.pipeline.answer([job.dispatch for job in jobs])
 
 
-class _NestedCall:
+class _NestedCall(CallJob):
     """One job of the scheduler."""
 
-    __slots__ = ("_earlier", "_has_ended", "_is_stopped", "_owner", "_request", "_scope", "dispatch")
+    __slots__ = ("_earlier", "_owner", "_request")
 
     def __init__(self, owner: NestedCalls, request: CallRequest, earlier: FinishedCall | None) -> None:
         outer = owner.outer
         self._owner = owner
         self._request = request
         self._earlier = earlier
-        self._scope: trio.CancelScope | None = None
-        self._is_stopped = False
-        self._has_ended = False
-        self.dispatch = owner.pipeline.begin(
+        dispatch = owner.pipeline.begin(
             request.name,
             request.arguments,
             id=f"{outer.id}:{request.id}",
@@ -154,132 +152,47 @@ class _NestedCall:
             parent=outer.token,
         )
         if earlier is not None:
-            self.dispatch.remembered = earlier.value
-
-    @property
-    def asks(self) -> bool:
-        return self.dispatch.question is not None and self.dispatch.outcome is None
+            dispatch.remembered = earlier.value
+        super().__init__(owner.pipeline, dispatch, owner.scheduler)
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
         """Stop the run's clock: a person is being asked, and may take long."""
         return self._request.hold()
 
-    def may_overlap(self) -> bool:
-        call = self.dispatch.call
-        tool = self._owner.pipeline.registry.get(call.name)
-        return tool is not None and tool.may_overlap(call.arguments)
-
-    def stop(self) -> None:
-        self._is_stopped = True
-        if self._scope is not None:
-            self._scope.cancel()
-
-    @property
-    def is_undecided(self) -> bool:
-        return self._owner.pipeline.may_refuse(self.dispatch)
-
-    @property
-    def starts_at_once(self) -> bool:
-        return not self.is_undecided and not self.dispatch.hooks.guards
-
     async def decide(self) -> None:
-        with self._stoppable():
-            await self._owner.pipeline.decide(self.dispatch)
+        await super().decide()
         if self._earlier is not None:
             self.dispatch.question = None  # what was allowed once, and is not done again, is not asked again
 
-    def start_now(self) -> None:
-        self._log_start()
+    def note_start(self) -> None:
+        self._owner.session.append("tool/code-dispatch-start", FrozenDict(self._event()))
+        self._owner.write_soon()
+        if self._earlier is not None:
+            self._owner.session.append(
+                "run/reuse",
+                {
+                    "callId": self._owner.outer.id,
+                    "subCallId": self.dispatch.call.id,
+                    "fromSubCallId": self._earlier.id,
+                },
+            )
 
-    async def start(self) -> None:
-        self._log_start()
-        if not self.dispatch.hooks.guards:
-            return
-        try:
-            with self._stoppable():
-                await self._owner.pipeline.guard(self.dispatch)
-        except BaseException:
-            await self._end_aborted(None)
-            raise
-
-    async def complete(self, turn: trio.Lock) -> None:
-        pipeline, dispatch = self._owner.pipeline, self.dispatch
-        if not dispatch.hooks.around:  # one may have the body run again
-            dispatch.after_body = self._make_room
-        try:
-            with self._stoppable() as scope:
-                await trio.lowlevel.checkpoint_if_cancelled()
-                await pipeline.perform(dispatch)
-                if self._has_ended:
-                    return  # nobody waited any longer; it was recorded as one that did not stop
-                try:
-                    turn.acquire_nowait()
-                except trio.WouldBlock:
-                    await turn.acquire()
-                try:
-                    await pipeline.settle(dispatch)
-                finally:
-                    turn.release()
-        except Exception:
-            # What a body raised while it was cancelled, once the cancellation is taken out of it.
-            await self._end_aborted(turn)
-            return
-        except BaseException:
-            await self._end_aborted(turn)
-            raise
-        if scope.cancelled_caught:
-            await self._settle_aborted(turn)
+    async def end(self) -> None:
         self._reply()
-        self._end(await self._stored_content())
+        stored = await self._stored_content() if self.dispatch.hooks.stored_content else None
+        if self.claim_end():
+            self._log_end(stored)
         if self._owner.session.pending_bytes > _MAX_PENDING_BYTES:
             await self._owner.session.commit()
 
-    async def _make_room(self) -> None:
-        await self._owner.scheduler.make_room(self)
-
-    async def leave(self) -> None:
-        """Give up waiting for this call: it was cancelled and goes on all the same."""
-        if not self._has_ended:
-            self._has_ended = True
-            self.dispatch.fail(
-                f"tool call aborted: it was cancelled and did not stop within {GRACE_SECONDS:g} s",
-                code="ABORTED",
-                is_final=True,
-            )
-            await self._owner.pipeline.settle_aborted(self.dispatch)
-            self._log_end(None)
+    def end_at_once(self) -> None:
+        self._reply()
+        self._log_end(None)
 
     def finished(self) -> FinishedCall:
         call, outcome = self.dispatch.call, self.dispatch.outcome
         value = outcome.value if isinstance(outcome, Success) else UNSET
         return FinishedCall(id=call.id, name=call.name, arguments=call.arguments, value=value)
-
-    def _stoppable(self) -> trio.CancelScope:
-        """A scope for one stage; `stop` cancels it, also when it came before."""
-        self._scope = trio.CancelScope()
-        if self._is_stopped:
-            self._scope.cancel()
-        return self._scope
-
-    async def _end_aborted(self, turn: trio.Lock | None) -> None:
-        if not self._has_ended:
-            await self._settle_aborted(turn)
-            self._reply()
-            self._end(None)
-
-    async def _settle_aborted(self, turn: trio.Lock | None) -> None:
-        """The last stage of a cancelled call; not beside that of another one, unless that one hangs."""
-        with trio.CancelScope(shield=True):
-            held = turn is not None
-            if turn is not None:
-                with trio.move_on_after(GRACE_SECONDS) as limit:
-                    await turn.acquire()
-                held = not limit.cancelled_caught
-            try:
-                await self._owner.pipeline.settle_aborted(self.dispatch)
-            finally:
-                if held and turn is not None:
-                    turn.release()
 
     def _reply(self) -> None:
         outcome = self.dispatch.outcome
@@ -312,24 +225,6 @@ class _NestedCall:
                     "a hook for stored content failed; the content is stored as it is", exc_info=True
                 )
         return stored
-
-    def _log_start(self) -> None:
-        self._owner.session.append("tool/code-dispatch-start", FrozenDict(self._event()))
-        self._owner.write_soon()
-        if self._earlier is not None:
-            self._owner.session.append(
-                "run/reuse",
-                {
-                    "callId": self._owner.outer.id,
-                    "subCallId": self.dispatch.call.id,
-                    "fromSubCallId": self._earlier.id,
-                },
-            )
-
-    def _end(self, stored: Content | None) -> None:
-        if not self._has_ended:
-            self._has_ended = True
-            self._log_end(stored)
 
     def _log_end(self, stored: Content | None) -> None:
         outcome = self.dispatch.outcome

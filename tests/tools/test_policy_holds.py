@@ -63,6 +63,38 @@ async def test_what_one_hook_takes_out_of_the_stored_copy_spill_does_not_bring_b
     assert "hunter2" not in end.data["content"][0]["text"] + file.read_text()
 
 
+@pytest.mark.parametrize("ends", ["by itself", "engine"])
+async def test_a_call_that_is_cancelled_after_it_was_shown_is_stored_as_the_hook_says(ends):
+    """An observer waits; the outcome stands, so what is stored goes through the hook all the same."""
+
+    async def redact(call, outcome):
+        await trio.lowlevel.checkpoint()
+        return [text(block.text.replace(SECRET, "***")) for block in outcome.content]
+
+    async def watch(call, outcome):
+        if call.name == "secret":
+            await trio.sleep(60)
+
+    program = (
+        "import asyncio\n"
+        "try:\n    await asyncio.wait_for(tools.secret(), 0.1)\nexcept TimeoutError: pass\nreturn 1"
+    )
+    hooks = Hooks(stored_content=(redact,), observers=(watch,))
+    async with CodeMode([secret], hooks=hooks) as cm, trio.open_nursery() as nursery:
+        if ends == "engine":
+            nursery.start_soon(cm.run, program.replace("0.1", "50"))
+            while not any(cm.session.events(types=["tool/code-dispatch-start"])):
+                await trio.sleep(0.01)
+            await trio.sleep(0.1)
+            cm._core.open.nursery.cancel_scope.cancel()
+            await trio.sleep(0.3)
+            nursery.cancel_scope.cancel()
+        else:
+            assert (await cm.run(program)).result == 1
+        (end,) = cm.session.events(types=["tool/code-dispatch"])
+    assert end.data["content"] == [{"type": "text", "text": '"***"'}]
+
+
 async def test_a_reused_call_is_still_seen_by_policy_and_not_asked_about_again():
     asked = []
 
