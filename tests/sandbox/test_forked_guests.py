@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from pathlib import Path
 
 import pytest
 
@@ -99,3 +100,11 @@ def test_the_clock_of_another_process_is_read_from_the_kernel() -> None:
     assert second is not None
     assert second.cpu_seconds > first.cpu_seconds > 0
     assert second.max_resident_bytes > 8 * MIB
+
+
+async def test_a_guest_carries_no_ssl() -> None:
+    async with LocalSandbox() as sandbox:
+        assert sandbox._zygote is not None
+        maps = [Path(f"/proc/{pid}/maps").read_text() for pid in sorted(descendants(sandbox._zygote.pid))]
+    assert any("_asyncio" in each for each in maps)
+    assert not any("_ssl" in each or "libssl" in each for each in maps)

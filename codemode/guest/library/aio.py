@@ -6,12 +6,12 @@ socket is absent or replaced by a small object that offers what programs ask of 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
 from codemode.guest.language.classes import stand_in
 from codemode.guest.running import run
+from codemode.guest.running.without_ssl import asyncio
 
 __all__ = ["REPLACED", "forbid_other_loops"]
 

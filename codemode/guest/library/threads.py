@@ -6,12 +6,12 @@ is finished before the starter goes on. Nothing here blocks.
 
 from __future__ import annotations
 
-import asyncio
 import concurrent.futures
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from codemode.guest.running import run
+from codemode.guest.running.without_ssl import asyncio
 
 __all__ = ["FUTURES", "THREADING"]
 

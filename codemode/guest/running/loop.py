@@ -17,20 +17,10 @@ from typing import Any
 from codemode import wire
 from codemode.guest.running.channel import Channel
 from codemode.guest.running.tools import Calls, ToolCallError, outcome
-
-# asyncio reads `ssl` when it can; a program cannot use it, and every guest would carry its pages.
-_without_ssl = "ssl" not in sys.modules
-if _without_ssl:
-    sys.modules["ssl"] = None  # type: ignore[assignment]
-import asyncio  # noqa: E402
-from asyncio import events, format_helpers  # noqa: E402
-from asyncio.tasks import _enter_task, _leave_task  # noqa: E402
-
-if _without_ssl:
-    del sys.modules["ssl"]
+from codemode.guest.running.without_ssl import asyncio
 
 # The texts of handles are not to name a file of this machine.
-format_helpers._get_function_source = lambda function: None  # type: ignore[assignment]
+asyncio.format_helpers._get_function_source = lambda function: None  # type: ignore[attr-defined]
 
 __all__ = ["Abandoned", "Deadlock", "Loop", "PendingCall"]
 
@@ -147,7 +137,7 @@ class Loop(asyncio.BaseEventLoop):
         Calls that were made and never awaited are waited for. Raises `Abandoned` when one of them, or a
         task, has failed and nobody asked for it; the program's own exception goes first.
         """
-        events._set_running_loop(self)
+        asyncio.events._set_running_loop(self)
         hooks = sys.get_asyncgen_hooks()
         sys.set_asyncgen_hooks(
             firstiter=self._asyncgen_firstiter_hook,  # type: ignore[attr-defined]
@@ -166,25 +156,25 @@ class Loop(asyncio.BaseEventLoop):
                 self._cancel_all()
         finally:
             sys.set_asyncgen_hooks(*hooks)
-            events._set_running_loop(None)
+            asyncio.events._set_running_loop(None)
 
     def run_nested(self, awaitable: Any) -> Any:
         """Run an awaitable to its end, from inside a running program or outside: `asyncio.run`."""
-        outer = events._get_running_loop()
+        outer = asyncio.events._get_running_loop()
         current = asyncio.current_task(self) if outer is self else None
         if outer is not self:
-            events._set_running_loop(self)
+            asyncio.events._set_running_loop(self)
         if current is not None:
-            _leave_task(self, current)
+            asyncio.tasks._leave_task(self, current)
         try:
             task = awaitable if isinstance(awaitable, asyncio.Future) else super().create_task(awaitable)
             self._run_until(task)
             return task.result()
         finally:
             if current is not None:
-                _enter_task(self, current)
+                asyncio.tasks._enter_task(self, current)
             if outer is not self:
-                events._set_running_loop(outer)
+                asyncio.events._set_running_loop(outer)
 
     def _run_until(self, future: asyncio.Future[Any]) -> None:
         while not future.done():
