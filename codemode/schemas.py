@@ -25,6 +25,7 @@ from typing import Any, Protocol
 import msgspec
 
 from codemode.errors import ToolArgumentsError, ToolDefinitionError, ToolOutputError
+from codemode.schema_shape import describe_unions, with_object_at_root
 from codemode.values import JSON, FrozenDict, FrozenList, InvalidValue, check, freeze, thaw
 
 if typing.TYPE_CHECKING:
@@ -118,7 +119,7 @@ class TypedParameters:
             shown.append(parameter.replace(annotation=_Shown(plain_hints[name])))
         self._names = tuple(names)
         self._struct = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)
-        self._schema = _json_schema(self._struct, "its parameters")
+        self._schema = with_object_at_root(_json_schema(self._struct, "its parameters"))
         self._schema.pop("title", None)
         self._signature = str(inspect.Signature(shown))
         self._first_is_object = bool(names) and _may_be_object(msgspec.inspect.type_info(hints[names[0]]))
@@ -254,6 +255,7 @@ def _default(parameter: inspect.Parameter) -> dict[str, Any]:
 def _json_schema(annotation: Any, what: str) -> dict[str, JSON]:
     try:
         schema = msgspec.json.schema(annotation)
+        describe_unions(schema)
         check(schema)
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         reason = str(error).strip().splitlines()[-1]

@@ -68,15 +68,19 @@ It may take as long as it likes; when the call is cancelled meanwhile, it is can
 
 
 class AskedOption(TypedDict):
-    label: Annotated[str, Meta(min_length=1, max_length=_LABEL)]
-    description: NotRequired[Annotated[str, Meta(max_length=2000)]]
+    label: Annotated[str, Meta(min_length=1, max_length=_LABEL, description="the answer, in a few words")]
+    description: NotRequired[Annotated[str, Meta(max_length=2000, description="what choosing it means")]]
 
 
 class AskedQuestion(TypedDict):
     id: Annotated[str, Meta(min_length=1, max_length=_LABEL, description="returned with the answer")]
-    question: Annotated[str, Meta(min_length=1, max_length=MAX_TEXT_CHARACTERS)]
+    question: Annotated[
+        str, Meta(min_length=1, max_length=MAX_TEXT_CHARACTERS, description="the whole question")
+    ]
     header: NotRequired[Annotated[str, Meta(max_length=_LABEL, description="a few words of title")]]
-    options: NotRequired[Annotated[list[AskedOption], Meta(max_length=MAX_OPTIONS)]]
+    options: NotRequired[
+        Annotated[list[AskedOption], Meta(max_length=MAX_OPTIONS, description="answers to choose from")]
+    ]
     multi_select: NotRequired[Annotated[bool, Meta(description="several options may be chosen")]]
 
 
@@ -90,7 +94,9 @@ class AskValue(TypedDict):
     answers: list[Answered]
 
 
-AskedQuestions = Annotated[list[AskedQuestion], Meta(max_length=MAX_QUESTIONS)]
+AskedQuestions = Annotated[
+    list[AskedQuestion], Meta(max_length=MAX_QUESTIONS, description="all that is to be asked, at once")
+]
 
 
 def questions(asker: Asker | None) -> list[Tool]:

@@ -49,7 +49,7 @@ class SkillValue(TypedDict):
     content: str
 
 
-SkillName = Annotated[str, Meta(min_length=1, max_length=64)]
+SkillName = Annotated[str, Meta(min_length=1, max_length=64, description="one of those that are listed")]
 
 
 class _FrontMatter(Struct, frozen=True, rename="kebab"):

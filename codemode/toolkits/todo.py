@@ -18,8 +18,10 @@ MAX_CONTENT_CHARACTERS = 1000
 
 
 class Todo(TypedDict):
-    content: Annotated[str, Meta(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
-    status: Literal["pending", "in_progress", "completed"]
+    content: Annotated[
+        str, Meta(min_length=1, max_length=MAX_CONTENT_CHARACTERS, description="what is to be done")
+    ]
+    status: Annotated[Literal["pending", "in_progress", "completed"], Meta(description="how far it is")]
 
 
 class Counts(TypedDict):

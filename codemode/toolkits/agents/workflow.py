@@ -43,17 +43,20 @@ ReadOnly = Annotated[
 
 
 class Phase(TypedDict):
-    title: str
-    detail: NotRequired[str]
+    title: Annotated[str, Meta(description="the phase in a few words")]
+    detail: NotRequired[Annotated[str, Meta(description="what happens in it")]]
 
 
 class About(TypedDict):
     """What the workflow is for. `phases` are for who reads it; further keys are not looked at."""
 
-    name: str
-    description: str
-    whenToUse: NotRequired[str]
-    phases: NotRequired[list[Phase]]
+    name: Annotated[str, Meta(description="a short name")]
+    description: Annotated[str, Meta(description="what it is for, for the user")]
+    whenToUse: NotRequired[Annotated[str, Meta(description="for whom it may be of use again")]]
+    phases: NotRequired[Annotated[list[Phase], Meta(description="its parts, for who reads along")]]
+
+
+Meaning = Annotated[About, Meta(description="what the workflow is for")]
 
 
 class RunValue(Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,7 +78,7 @@ def workflow_tool(family: Agents) -> Tool:
         read_only=family.read_only,
         timeout=family.limits.workflow_seconds + _MARGIN_SECONDS,
     )
-    async def workflow(script: Script, meta: About, call: Call, args: Arguments = None) -> RunValue:
+    async def workflow(script: Script, meta: Meaning, call: Call, args: Arguments = None) -> RunValue:
         """Run a program that starts agents, and get what it returns.
 
         The script is written as for run_code, with your tools and `agents.run(prompt: str, description: str = '',

@@ -44,6 +44,8 @@ LinePattern = Annotated[
 Where = Annotated[str, Meta(min_length=1, description="where to search, the whole workspace if not given")]
 Include = Annotated[str, Meta(min_length=1, description="only files that this glob pattern matches")]
 
+Ignored = Annotated[bool, Meta(description="also what .gitignore names")]
+IgnoreCase = Annotated[bool, Meta(description="letters match in either case")]
 Context = Annotated[int, Meta(ge=0, le=50, description="lines to give before and after each match")]
 FirstMatch = Annotated[int, Meta(ge=1, description="the first match to return, from 1")]
 MatchLimit = Annotated[int, Meta(ge=1, description="how many matches to return at most")]
@@ -71,7 +73,7 @@ class GrepValue(TypedDict):
 
 def glob_tool(workspace: Workspace) -> Tool:
     @tool(render=_render_paths, presentation_meta=_paths_meta, parallel=True, read_only=True)
-    def glob(pattern: GlobPattern, path: Where | None = None, include_ignored: bool = False) -> GlobValue:
+    def glob(pattern: GlobPattern, path: Where | None = None, include_ignored: Ignored = False) -> GlobValue:
         """Find files by name, the last changed first; in the value all of them, relative to the workspace.
 
         A pattern without a slash matches names at any depth, one with a slash paths beneath `path`, a
@@ -101,8 +103,8 @@ def grep_tool(workspace: Workspace) -> Tool:
         pattern: LinePattern,
         path: Where | None = None,
         include: Include | None = None,
-        ignore_case: bool = False,
-        include_ignored: bool = False,
+        ignore_case: IgnoreCase = False,
+        include_ignored: Ignored = False,
         context: Context = 0,
         offset: FirstMatch = 1,
         limit: MatchLimit | None = None,

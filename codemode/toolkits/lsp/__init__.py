@@ -26,7 +26,10 @@ __all__ = ["Language", "installed", "lsp"]
 QUESTION_SECONDS = 60.0
 _GRACE_SECONDS = 5.0
 
-Operation = Literal["goToDefinition", "findReferences", "goToImplementation", "hover"]
+Operation = Annotated[
+    Literal["goToDefinition", "findReferences", "goToImplementation", "hover"],
+    Meta(description="what to ask of the name"),
+]
 Counted = Annotated[int, Meta(ge=1, description="counted from 1, as read shows lines")]
 FilePath = Annotated[str, Meta(min_length=1, description="relative to the workspace")]
 

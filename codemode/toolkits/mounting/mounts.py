@@ -26,7 +26,7 @@ Source = Annotated[
         min_length=1, max_length=4096, description="an entry point's name, or a file's path that ends in .py"
     ),
 ]
-MountId = Annotated[str, Meta(min_length=1, max_length=100)]
+MountId = Annotated[str, Meta(min_length=1, max_length=100, description="as plugin_mount gave it")]
 
 
 class MountValue(TypedDict):

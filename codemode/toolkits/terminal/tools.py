@@ -41,6 +41,9 @@ WaitFor = Annotated[
 ]
 TimeoutMs = Annotated[float, Meta(description="how long to wait, default 30000, at most 600000")]
 InBackground = Annotated[bool, Meta(description="return a jobId at once; follow it with job_output")]
+SignalName = Annotated[
+    Literal["SIGINT", "SIGTERM", "SIGKILL", "SIGTSTP", "SIGHUP"], Meta(description="which signal")
+]
 Offset = Annotated[int, Meta(ge=0, description="how many of the last lines to leave out")]
 Count = Annotated[int, Meta(ge=1, le=MAX_LINES, description="how many lines to read at most")]
 
@@ -224,9 +227,7 @@ def terminal_tools(sessions: Sessions, *, with_jobs: bool) -> list[Tool]:
         }
 
     @tool(render=showing.render_signal, timeout=10.0, lifespan=jobs)
-    async def terminal_signal(
-        sessionId: SessionId, signal: Literal["SIGINT", "SIGTERM", "SIGKILL", "SIGTSTP", "SIGHUP"]
-    ) -> SignalValue:
+    async def terminal_signal(sessionId: SessionId, signal: SignalName) -> SignalValue:
         """Send a signal to the programs in a terminal's foreground."""
         return {"delivered": True, "targetPgid": sessions.find(sessionId).send_signal(_SIGNALS[signal])}
 
