@@ -6,10 +6,7 @@ what a job does.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from types import TracebackType
@@ -19,6 +16,7 @@ import trio
 
 from codemode import ToolError
 from codemode.toolkits.processes.output import Piece, Spills
+from codemode.toolkits.processes.scratch import Scratch, remove_left_behind
 
 __all__ = ["Job", "Jobs", "Settled", "Snapshot"]
 
@@ -102,7 +100,7 @@ class Jobs:
         self._nursery: trio.Nursery | None = None
         self._jobs: dict[str, Job] = {}
         self._counts: dict[str, int] = {}
-        self._directory: str | None = None
+        self._directory: Scratch | None = None
         self._making = trio.Lock()
         self.spills = Spills(self._spill_directory)
         self.opened = 0  # how many times there was an owner; what belongs to an earlier one is gone
@@ -131,7 +129,7 @@ class Jobs:
             async with self._making:  # a call may be about to make it
                 directory, self._directory = self._directory, None
             if directory is not None:
-                await trio.to_thread.run_sync(_remove, directory, abandon_on_cancel=True)
+                await trio.to_thread.run_sync(directory.remove, abandon_on_cancel=True)
 
     def background(self, body: Callable[..., Awaitable[None]], *arguments: object) -> None:
         """Start a task that ends with the owner. It must not raise. Raises `ToolError` when there is no owner."""
@@ -161,7 +159,8 @@ class Jobs:
             self._required_nursery()
             if self._directory is None:
                 self._directory = await trio.to_thread.run_sync(_make)
-            return self._directory
+                self.background(_tidy)
+            return self._directory.path
 
     # ----------------------------------------------------------------------------------- jobs
 
@@ -210,22 +209,16 @@ class Jobs:
         return list(self._jobs.values())
 
 
-def _make() -> str:
-    # The name that it really has: what is bound elsewhere has to be found under it.
-    directory = os.path.realpath(tempfile.mkdtemp(prefix="codemode-jobs-"))
+async def _tidy() -> None:
+    """Remove what owners that were killed have left behind."""
+    await trio.to_thread.run_sync(remove_left_behind, abandon_on_cancel=True)
+
+
+def _make() -> Scratch:
+    made = Scratch.make()
     for name in ("tmp", "output"):
-        os.mkdir(os.path.join(directory, name), 0o700)
-    return directory
-
-
-def _remove(directory: str) -> None:
-    for place, names, _ in os.walk(directory):  # what is write-protected goes, too
-        for name in names:
-            path = os.path.join(place, name)
-            if not os.path.islink(path):
-                with contextlib.suppress(OSError):
-                    os.chmod(path, 0o700)
-    shutil.rmtree(directory, ignore_errors=True)
+        os.mkdir(os.path.join(made.path, name), 0o700)
+    return made
 
 
 def _milliseconds() -> int:

@@ -2,6 +2,10 @@
 
 Its work is done in one background task of its owner. What the program writes is read as it comes and drawn in a
 worker thread; a program that writes faster than that waits, as it would at any terminal.
+
+The pseudo-terminal is opened by `os.openpty`, and the program started by the same supervisor as any command: ptyprocess
+would fork in the host, which has threads, and read in calls that block, and nothing above the program would end what
+it leaves behind. The screen is pyte's.
 """
 
 from __future__ import annotations
