@@ -6,7 +6,7 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from codemode.cli.approve import Terminal
 from codemode.cli.openapi import openapi_tools
-from codemode.cli.terminal import UsageError
+from codemode.cli.terminal import UsageError, printable
 from codemode.cli.toolkits import TOOLKITS, Kit, Setting
 from codemode.errors import CodeModeError, ToolDefinitionError
 from codemode.sandbox import Limits, Package
@@ -74,7 +74,7 @@ async def set_up(
     problem: UsageError | None = None
     async with AsyncExitStack() as stack:
         try:
-            registry = _registry(options, await _mcp_registry(options, stack))
+            registry = _registry(options, await _mcp_registry(options, stack, terminal))
             for api in options.openapi:
                 for each in await openapi_tools(api):
                     _add(registry, each, f"--openapi {api.document}")
@@ -102,7 +102,9 @@ async def described_tools(options: argparse.Namespace) -> list[Tool]:
         return list(tooling.registry)
 
 
-async def _mcp_registry(options: argparse.Namespace, stack: AsyncExitStack) -> Registry:
+async def _mcp_registry(
+    options: argparse.Namespace, stack: AsyncExitStack, terminal: Terminal | None
+) -> Registry:
     """The tools of MCP servers, below all others. Their list may change while the command runs."""
     if options.mcp is None:
         return Registry()
@@ -111,9 +113,22 @@ async def _mcp_registry(options: argparse.Namespace, stack: AsyncExitStack) -> R
     except ImportError as error:
         raise UsageError(f"--mcp: {error}") from None
     try:
-        return await stack.enter_async_context(mcp_tools(options.mcp))
+        return await stack.enter_async_context(mcp_tools(options.mcp, login=_login(terminal)))
     except CodeModeError as error:
         raise UsageError(f"--mcp {options.mcp}: {error}") from None
+
+
+def _login(terminal: Terminal | None) -> Callable[[str, str], None] | None:
+    """Return what asks a person on the terminal to log in; None when nobody would see it."""
+    stream = terminal.writer if terminal is not None else sys.stderr
+    if not stream.isatty():
+        return None
+
+    def ask(name: str, url: str) -> None:
+        stream.write(f"MCP server {printable(name)} wants a login; open in a browser:\n  {printable(url)}\n")
+        stream.flush()
+
+    return ask
 
 
 def _add(registry: Registry, tool: Tool, option: str) -> None:

@@ -20,10 +20,11 @@ from msgspec import UNSET, Struct, UnsetType
 
 from codemode.errors import CodeModeError
 
-__all__ = ["Approval", "Http", "McpConfigError", "ServerConfig", "Stdio", "Values", "load_config"]
+__all__ = ["Approval", "Http", "McpConfigError", "OAuth", "ServerConfig", "Stdio", "Values", "load_config"]
 
 Values: TypeAlias = Literal["protocol", "unwrapped"]
 Approval: TypeAlias = Literal["destructive", "always", "never"]
+Grant: TypeAlias = Literal["authorization_code", "client_credentials"]
 
 _HTTP_TYPES = ("http", "streamable-http", "streamableHttp", "streamable_http")
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -46,11 +47,29 @@ class Stdio(Struct, frozen=True, kw_only=True):
     cwd: str | None = None
 
 
+class OAuth(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """How requests to a server are authorized by OAuth, as it is written in an entry.
+
+    With `authorization_code` a person logs in; `tokens` is the file that keeps what that gave (None: under the user's
+    configuration directory), `port` the one on this machine that the login leads back to (None: a free one).
+    `client_id` and `client_secret` are of a client that was registered beforehand (None: it registers itself). With
+    `client_credentials` they are what authorizes, and go to the authorization server `issuer` alone.
+    """
+
+    grant: Grant = "authorization_code"
+    client_id: str | None = None
+    client_secret: str | None = None
+    issuer: str | None = None
+    port: int | None = None
+    tokens: str | None = None
+
+
 class Http(Struct, frozen=True, kw_only=True):
     """A server that listens at a URL, by streamable HTTP."""
 
     url: str
     headers: Mapping[str, str] = {}
+    oauth: OAuth | None = None
 
 
 class ServerConfig(Struct, frozen=True, kw_only=True):
@@ -95,6 +114,7 @@ class _Own(Struct, kw_only=True, forbid_unknown_fields=True):
     approval: Approval = "destructive"
     timeout: float = 60.0
     optional: bool = False
+    oauth: OAuth | None = None
 
 
 def load_config(
@@ -147,7 +167,7 @@ def _server(name: str, entry: object, base: Path, variables: Mapping[str, str]) 
         raise ValueError(f"codemode.timeout is {own.timeout!r}; write a number of seconds above 0")
     return ServerConfig(
         name=name,
-        transport=_transport(written, base, variables),
+        transport=_transport(written, own, base, variables),
         prefix=_prefix(name) if own.prefix is None else _checked_prefix(own.prefix),
         values=own.values,
         approval=own.approval,
@@ -157,7 +177,7 @@ def _server(name: str, entry: object, base: Path, variables: Mapping[str, str]) 
     )
 
 
-def _transport(written: _Entry, base: Path, variables: Mapping[str, str]) -> Stdio | Http:
+def _transport(written: _Entry, own: _Own, base: Path, variables: Mapping[str, str]) -> Stdio | Http:
     kind = written.type
     if kind is None:
         if (written.command is None) == (written.url is None):
@@ -166,6 +186,8 @@ def _transport(written: _Entry, base: Path, variables: Mapping[str, str]) -> Std
     if kind == "stdio":
         if not written.command:
             raise ValueError("it has type 'stdio' and no command to start")
+        if own.oauth is not None:
+            raise ValueError("codemode.oauth is for a server with a url")
         cwd = written.cwd
         if cwd is not None:
             cwd = str(base / Path(_expanded(cwd, variables)).expanduser())
@@ -180,10 +202,33 @@ def _transport(written: _Entry, base: Path, variables: Mapping[str, str]) -> Std
         if not re.match(r"https?://[^/\s]+", url):
             raise ValueError("its url has to start with http:// or https:// and name a host")
         headers = {key: _expanded(item, variables) for key, item in (written.headers or {}).items()}
-        return Http(url=url, headers=headers)
+        oauth = None if own.oauth is None else _checked_oauth(own.oauth, base, variables)
+        if oauth is not None and "authorization" in map(str.lower, headers):
+            raise ValueError("give it either codemode.oauth or a header Authorization")
+        return Http(url=url, headers=headers, oauth=oauth)
     if kind == "sse":
         raise ValueError("type 'sse' is the transport of 2024 that streamable HTTP replaced; use type 'http'")
     raise ValueError(f"type {kind!r} is unknown; write 'stdio' or 'http'")
+
+
+def _checked_oauth(oauth: OAuth, base: Path, variables: Mapping[str, str]) -> OAuth:
+    names = ("client_id", "client_secret", "issuer", "tokens")
+    given = {name: text for name in names if (text := getattr(oauth, name)) is not None}
+    expanded = {name: _expanded(text, variables) for name, text in given.items()}
+    if "tokens" in expanded:
+        expanded["tokens"] = str(base / Path(expanded["tokens"]).expanduser())
+    if (
+        oauth.grant == "client_credentials"
+        and not {"client_id", "client_secret", "issuer"} <= expanded.keys()
+    ):
+        raise ValueError("codemode.oauth with client_credentials needs clientId, clientSecret and issuer")
+    if "client_secret" in expanded and "client_id" not in expanded:
+        raise ValueError("codemode.oauth has a clientSecret and no clientId")
+    if oauth.port is not None and not 0 < oauth.port < 65_536:
+        raise ValueError(f"codemode.oauth.port is {oauth.port}; write a port from 1 to 65535")
+    if not re.match(r"https?://[^/\s]+", expanded.get("issuer", "https://-")):
+        raise ValueError("codemode.oauth.issuer has to start with http:// or https:// and name a host")
+    return msgspec.structs.replace(oauth, **expanded)
 
 
 def _expanded(text: str, variables: Mapping[str, str]) -> str:
@@ -221,7 +266,9 @@ def _checked_prefix(prefix: str) -> str:
 def _readable(error: Exception) -> str:
     text = str(error).replace("`", "").replace(" - at $.", " at ").replace(" - at $", "")
     if "codemode" in text and "unknown field" in text:
-        text += f"; there are: {', '.join(_Own.__struct_fields__)}"
+        fields = OAuth.__struct_encode_fields__ if "oauth" in text else _Own.__struct_fields__
+        text += f"; there are: {', '.join(fields)}"
     if "Invalid enum value" in text:
         text += f"; values: {', '.join(get_args(Values))}; approval: {', '.join(get_args(Approval))}"
+        text += f"; oauth.grant: {', '.join(get_args(Grant))}" if "oauth" in text else ""
     return text

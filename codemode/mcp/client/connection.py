@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+import math
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
 
 import anyio
-import httpx2
 import trio
+from mcp.client.auth import OAuthFlowError
 from mcp.client.session import ClientSession, IncomingMessage
 from mcp.client.subscriptions import SubscriptionLost, listen
 from mcp.shared.exceptions import MCPError
@@ -36,6 +37,8 @@ from pydantic import ValidationError
 from codemode.errors import ToolError, ToolOutputError
 from codemode.mcp.client.config import Http, ServerConfig
 from codemode.mcp.client.http import HttpServer, open_http
+from codemode.mcp.client.oauth import Login
+from codemode.mcp.client.problems import described, innermost
 from codemode.mcp.client.process import ServerProcess, open_process
 from codemode.mcp.client.wire import Listing, Wire
 from codemode.values import JSON, thaw
@@ -72,8 +75,12 @@ class Connection:
     `changed` is called with the first list of tools and with every later one.
     """
 
-    def __init__(self, config: ServerConfig, changed: Callable[[Listing], None]) -> None:
+    def __init__(
+        self, config: ServerConfig, changed: Callable[[Listing], None], login: Login | None = None
+    ) -> None:
         self.config = config
+        self._login = login
+        self._getting_ready: trio.CancelScope | None = None
         self.tried = trio.Event()
         """Set when the first attempt to connect has succeeded or failed."""
         self.problem = "it has not been started"
@@ -85,6 +92,7 @@ class Connection:
         self._server: ServerProcess | HttpServer | None = None
         self._connected = trio.lowlevel.ParkingLot()
         self._wanted = trio.Event()
+        self._was_live = False
         self._relist = trio.Event()
         self._is_old = False  # it is known to speak only the older protocol
         self._closing = trio.Event()
@@ -101,20 +109,29 @@ class Connection:
         """Connect, and connect again, until `close`. Cancellation ends the server's process all the same."""
         failures = 0
         while not self._closing.is_set():
-            since = trio.current_time()
+            since, is_unauthorized = trio.current_time(), False
+            self._was_live = False
             try:
                 await self._converse()
             except _Unagreed:
                 self._is_old = True
                 continue
             except Exception as error:
-                self.problem = _described(error)
+                self.problem = described(error)
+                is_unauthorized = isinstance(innermost(error), OAuthFlowError)
             self.tried.set()
             if self._closing.is_set():
                 return
             _log.warning("MCP server %r: %s", self.config.name, self.problem)
             failures = 1 if trio.current_time() - since > _LONGEST_PAUSE else failures + 1
-            self._wanted = trio.Event()
+            if (
+                is_unauthorized
+            ):  # whoever was asked to log in is asked again when it is needed, and not before
+                failures = _ATTEMPTS
+            if (
+                not self._was_live
+            ):  # who waited for this attempt has waited; who came after a connection waits still
+                self._wanted = trio.Event()
             if failures >= _ATTEMPTS:
                 await self._wanted.wait()
             else:
@@ -150,12 +167,18 @@ class Connection:
 
     async def _use(self, session: ClientSession, wire: Wire) -> None:
         """Get ready, be there for calls, follow the list of tools; return when the conversation has ended."""
-        with trio.fail_after(START_SECONDS):
+        with trio.CancelScope() as self._getting_ready:
+            self._getting_ready.deadline = trio.current_time() + START_SECONDS
             await self._agree(session)
             listing = await self._list(session, wire)
+        is_late, self._getting_ready = self._getting_ready.cancelled_caught, None
+        if is_late:
+            raise trio.TooSlowError
         self.instructions = session.instructions or ""
         self._changed(listing)
         self._live, self.problem = (session, wire), ""
+        self._was_live = True
+        self._wanted = trio.Event()
         self._connected.unpark_all()
         self.tried.set()
         if self._closing.is_set():
@@ -169,11 +192,23 @@ class Connection:
     async def _open(self) -> AsyncIterator[ServerProcess | HttpServer]:
         transport = self.config.transport
         if isinstance(transport, Http):
-            async with open_http(transport) as http:
+            async with open_http(self.config.name, transport, self._login, self._pause) as http:
                 yield http
         else:
             async with open_process(self.config.name, transport) as process:
                 yield process
+
+    @contextlib.contextmanager
+    def _pause(self) -> Iterator[None]:
+        """Let the time to get ready stand still. In the middle of the work there is no such time."""
+        scope = self._getting_ready
+        if scope is None:
+            raise OAuthFlowError("its authorization has ended; a new login is needed")
+        left, scope.deadline = scope.deadline - trio.current_time(), math.inf
+        try:
+            yield
+        finally:
+            scope.deadline = trio.current_time() + left
 
     async def _agree(self, session: ClientSession) -> None:
         """Agree on a protocol: the newer one if the server answers to it, else the one with a handshake."""
@@ -235,7 +270,7 @@ class Connection:
                 _log.warning(
                     "MCP server %r: its tools could not be listed again: %s",
                     self.config.name,
-                    _described(error),
+                    described(error),
                 )
             await trio.sleep(_RELIST_PAUSE)
 
@@ -269,7 +304,7 @@ class Connection:
             except MCPError as error:
                 raise self._failure(error, name) from None
             except (ValidationError, RuntimeError) as error:
-                raise ToolOutputError(f"the server's answer is not valid: {_described(error)}") from None
+                raise ToolOutputError(f"the server's answer is not valid: {described(error)}") from None
             except (anyio.ClosedResourceError, anyio.BrokenResourceError):
                 raise self._lost("the connection was closed") from None
         raise ToolError(
@@ -332,16 +367,3 @@ class Connection:
     def _end_session(self) -> None:
         if self._live is not None:
             self._live[1].ended.set()
-
-
-def _described(error: BaseException) -> str:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, FileNotFoundError):
-        return f"there is no command {error.filename!r}"
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        return f"{first['msg']} at {'.'.join(map(str, first['loc']))}"
-    if isinstance(error, httpx2.TransportError):
-        return f"cannot connect: {error or type(error).__name__}"
-    return str(error).strip() or type(error).__name__

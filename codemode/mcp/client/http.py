@@ -13,6 +13,7 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
 from codemode.mcp.client.config import Http
+from codemode.mcp.client.oauth import Login, Pause, authorization
 from codemode.mcp.lines import MAX_MESSAGE_BYTES
 
 __all__ = ["HttpServer", "open_http"]
@@ -25,10 +26,11 @@ _SILENT_SECONDS = 600.0
 class HttpServer:
     """A server at a URL: its streams, and the last answer that was an HTTP error."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, config: Http) -> None:
         self.streams: Any = None  # the SDK's own kind of stream
-        self._url = url
+        self._config = config
         self._refusal = ""
+        self._was_unauthorized = False
 
     def end(self) -> str:
         """Say what the server last refused, if it did."""
@@ -41,12 +43,30 @@ class HttpServer:
     async def look_at(self, response: httpx2.Response) -> None:
         """Note an HTTP error; bound what is read of any answer."""
         request = response.request
-        if response.status_code >= 400 and not (request.method == "GET" and response.status_code == 405):
-            self._refusal = f"{request.method} was answered with HTTP {response.status_code}"
-            if response.status_code in (401, 403):
-                self._refusal += "; check the headers in its entry (Authorization)"
+        if request.url == httpx2.URL(self._config.url):  # not one that asks for authorization
+            self._note(request.method, response)
         if response.headers.get("content-type", "").startswith("application/json"):
             response.stream = _Bounded(response.stream)
+
+    def _note(self, method: str, response: httpx2.Response) -> None:
+        status = response.status_code
+        if self._was_unauthorized and status != 401:
+            self._refusal = ""
+        self._was_unauthorized = status == 401
+        if status >= 400 and not (method == "GET" and status == 405):
+            self._refusal = f"{method} was answered with HTTP {status}"
+            if status in (401, 403):
+                self._refusal += f"; {self._cure(response)}"
+
+    def _cure(self, response: httpx2.Response) -> str:
+        if self._config.oauth is not None:
+            return "what the login gave is not enough; see codemode.oauth in its entry"
+        if any(name.lower() == "authorization" for name in self._config.headers):
+            return "check the headers in its entry (Authorization)"
+        header = '"headers": {"Authorization": "Bearer ${TOKEN}"}'
+        if "resource_metadata" in response.headers.get("www-authenticate", ""):
+            return f'it offers OAuth: put "codemode": {{"oauth": {{}}}} into its entry, or a token, {header}'
+        return f"check the headers in its entry (Authorization): it wants a token, {header}"
 
 
 class _Bounded(httpx2.AsyncByteStream):
@@ -70,16 +90,22 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 @contextlib.asynccontextmanager
-async def open_http(config: Http) -> AsyncIterator[HttpServer]:
-    """Open the transport; nothing is sent before the first message. Leaving it ends the session at the server."""
-    server = HttpServer(config.url)
-    client = httpx2.AsyncClient(
-        headers=dict(config.headers),
-        timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_SILENT_SECONDS),
-        event_hooks={"response": [server.look_at]},
-    )
+async def open_http(name: str, config: Http, login: Login | None, pause: Pause) -> AsyncIterator[HttpServer]:
+    """Open the transport; nothing is sent before the first message. Leaving it ends the session at the server.
+
+    `login` and `pause` are for a server that wants a login; see `oauth`.
+    """
+    server = HttpServer(config)
     async with (
-        client,
+        contextlib.AsyncExitStack() as stack,
+        httpx2.AsyncClient(
+            headers=dict(config.headers),
+            timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_SILENT_SECONDS),
+            event_hooks={"response": [server.look_at]},
+            auth=None
+            if config.oauth is None
+            else authorization(name, config.url, config.oauth, login, pause, stack),
+        ) as client,
         streamable_http_client(
             config.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES
         ) as streams,

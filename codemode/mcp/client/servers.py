@@ -14,6 +14,7 @@ from codemode.errors import CodeModeError, ToolDefinitionError
 from codemode.mcp.client.config import Http, ServerConfig, load_config
 from codemode.mcp.client.connection import Connection
 from codemode.mcp.client.definitions import make_tool, tool_names
+from codemode.mcp.client.oauth import Login
 from codemode.mcp.client.results import value_of
 from codemode.mcp.client.wire import Listing
 from codemode.tools.call import Call
@@ -37,13 +38,13 @@ class McpError(CodeModeError):
 class McpServer:
     """One server as it stands: its tools by their names here, and what is wrong, if something is."""
 
-    def __init__(self, config: ServerConfig, registry: McpTools) -> None:
+    def __init__(self, config: ServerConfig, registry: McpTools, login: Login | None) -> None:
         self.config = config
         self.tools: dict[str, Tool] = {}
         """Its tools that are registered, by the names that the server gives them."""
         self.problems: tuple[str, ...] = ()
         """Tools of its list that are left out, and why."""
-        self.connection = Connection(config, self._take)
+        self.connection = Connection(config, self._take, login)
         self._registry = registry
         self._listed: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self._remove: dict[str, Callable[[], None]] = {}
@@ -102,9 +103,9 @@ class McpServer:
 class McpTools(Registry):
     """The tools of all servers: a registry that changes when a server's list does. See `mcp_tools`."""
 
-    def __init__(self, configs: list[ServerConfig]) -> None:
+    def __init__(self, configs: list[ServerConfig], login: Login | None = None) -> None:
         super().__init__()
-        self.servers: dict[str, McpServer] = {each.name: McpServer(each, self) for each in configs}
+        self.servers: dict[str, McpServer] = {each.name: McpServer(each, self, login) for each in configs}
 
     def owner_of(self, name: str) -> str | None:
         """Return the name of the server that a tool is of, or None if there is no such tool."""
@@ -116,7 +117,10 @@ class McpTools(Registry):
 
 @contextlib.asynccontextmanager
 async def mcp_tools(
-    config: str | os.PathLike[str] | Mapping[str, Any], *, environment: Mapping[str, str] | None = None
+    config: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    environment: Mapping[str, str] | None = None,
+    login: Login | None = None,
 ) -> AsyncIterator[McpTools]:
     """Connect to the servers of an `mcp.json` and give their tools: `async with mcp_tools("mcp.json") as tools`.
 
@@ -125,10 +129,12 @@ async def mcp_tools(
     connected to again, its tools stay and wait for it a little. Tools are named `SERVER_TOOL`; a read-only tool may
     overlap with others; one that its server marks as destructive needs approval.
 
+    `login(name, url)` brings a person to open the URL, for a server that wants a login (None: nobody is there).
+
     Raises `McpConfigError` for the file, `McpError` when a server that is not `optional` cannot be reached or two
     tools get the same name. Leaving it ends all servers that were started. Cancellation does too.
     """
-    tools = McpTools(load_config(config, environment))
+    tools = McpTools(load_config(config, environment), login)
     manager = trio.open_nursery()
     nursery = await manager.__aenter__()
     try:
