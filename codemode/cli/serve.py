@@ -115,7 +115,9 @@ async def _serve_http(options: argparse.Namespace, server: object) -> None:
 
     assert isinstance(server, ProgramServer)
     host, port = _address(options.http)
-    token = options.token if options.token is not None else os.environ.get(_TOKEN_VARIABLE)
+    if options.token == "":
+        raise UsageError(f"--token is empty; leave it out, or give one, best as ${_TOKEN_VARIABLE}")
+    token = options.token or os.environ.get(_TOKEN_VARIABLE) or None
     try:
         listener = open_socket(host, port)
     except OSError as error:

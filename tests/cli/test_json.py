@@ -113,6 +113,7 @@ def test_a_log_that_turns_out_wrong_half_way_is_still_one_document(told, place):
         (["serve"], 2, "usage", "--json is for --http"),
         (["serve", "--http", "nowhere"], 2, "usage", "write HOST:PORT"),
         (["serve", "--http", "0.0.0.0:0"], 2, "usage", "--token TOKEN"),
+        (["serve", "--http", "127.0.0.1:0", "--token", ""], 2, "usage", "--token is empty"),
         (["log", "list", "absent.db"], 1, "session", "absent.db"),
         (["log", "show", "good.py"], 1, "session", "good.py"),
         (["log", "show"], 2, "usage", "required: FILE"),

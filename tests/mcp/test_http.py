@@ -131,6 +131,11 @@ async def test_a_token_is_asked_for_on_every_request():
         assert (await post(url, INITIALIZE, authorization="Bearer sesame")).status_code == 200
 
 
+async def test_an_empty_token_is_none():
+    async with served(Bench(), token="") as (url, _):
+        assert (await post(url, INITIALIZE)).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

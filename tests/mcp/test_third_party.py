@@ -106,14 +106,16 @@ def test_the_inspector_lists_and_calls_over_standard_streams(tmp_path):
     assert result["structuredContent"] == {"logs": ["hi"], "result": 7}
 
 
-def test_the_inspector_calls_over_http(tmp_path):
+@pytest.mark.parametrize("token", ["", "sesame"])
+def test_the_inspector_calls_over_http(tmp_path, token):
     serve = [sys.executable, "-m", "codemode", "serve", "--http", "127.0.0.1:0"]
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT), "CODEMODE_TOKEN": token}
     process = subprocess.Popen(serve, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
     try:
         url = process.stderr.readline().split()[-1]
         call = ["--method", "tools/call", "--tool-name", "run_code", "--tool-arg"]
-        result = inspect(tmp_path, url, *call, "code=return 7", "description=try")
+        shown = ["--header", f"Authorization: Bearer {token}"] if token else []
+        result = inspect(tmp_path, url, *call, "code=return 7", "description=try", *shown)
         assert result["structuredContent"] == {"logs": [], "result": 7}
     finally:
         process.terminate()

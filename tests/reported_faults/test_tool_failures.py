@@ -5,6 +5,7 @@ A test's name says what holds; its program is the small input that showed the fa
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -15,6 +16,8 @@ import trio
 from codemode import (
     CodeMode,
     Limits,
+    as_json,
+    tool,
 )
 from tests.reported_faults.support import echo, failure, value
 from tests.sandbox.support import descendants
@@ -136,6 +139,24 @@ async def test_a_killed_worker_is_said_to_be_lost_and_the_next_run_works(cm):
         os.kill(busy, signal.SIGKILL)
     assert result["it"].error.kind == "worker-exit"
     assert await value(cm, "return 'next'") == "next"
+
+
+async def test_workers_that_are_killed_between_runs_cost_no_run_and_no_call_twice():
+    calls: list[int] = []
+
+    @tool(render=as_json)
+    async def count(n: int) -> int:
+        """Count."""
+        calls.append(n)
+        return n
+
+    async with CodeMode([count]) as cm:
+        for n in range(4):
+            assert (await cm.run(f"return tools.count(n={n})")).result == n
+            for pid in descendants():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        assert calls == [0, 1, 2, 3]
 
 
 async def _busy_descendant() -> int:

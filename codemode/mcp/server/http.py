@@ -75,8 +75,8 @@ async def serve_http(
 ) -> None:
     """Serve at a listening socket until cancelled; `task_status` gets the URL.
 
-    With `token`, every request has to bear it. Raises `TokenRequired` when `host` is not this machine alone and
-    there is none.
+    With `token`, every request has to bear it; an empty one is none. Raises `TokenRequired` when `host` is not this
+    machine alone and there is none.
     """
     from hypercorn.config import Config
     from hypercorn.trio import serve
@@ -103,7 +103,7 @@ async def serve_http(
     config.shutdown_timeout = _END_SECONDS
     shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
     async with program_server.watching(), manager.run(), trio.open_nursery() as nursery:
-        app = _Door(manager.handle_request, token, None if alone else ())
+        app = _Door(manager.handle_request, token or None, None if alone else ())
         await nursery.start(_serve, serve, app, config)
         task_status.started(f"http://{shown}:{port}{PATH}")
 
