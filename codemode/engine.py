@@ -380,9 +380,9 @@ class CodeMode(Scope):
     that is too long to show. `mode` says what a model may call directly. `max_parallel_calls` bounds how
     many overlapping calls of one run are under way. `sandbox` takes the place of this machine's; `packages` are
     what programs may import beside the library, and `accept_missing` the layers of the wall that may be missing
-    (see `LocalSandbox`), if they run on this machine's. `check`
-    says whether programs are checked against the tools before they run (`strict`: one that is certain to fail
-    does not start); `prompt_budget` is how many tokens the tools may take in what a model is told of `run_code`.
+    (see `LocalSandbox`), if they run on this machine's. `check` says whether programs are checked against the tools
+    before they run (`strict`: one that is certain to fail does not start); `prompt_budget` is how many tokens the
+    tools may take in what a model is told of `run_code` (8,000 unless given; a token is taken as four characters).
 
     Entering raises `SandboxUnavailable` or `SessionError`; a wrong tool raises `ToolDefinitionError` at once.
     Leaving waits for tools that have not stopped when they were cancelled.

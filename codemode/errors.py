@@ -55,6 +55,7 @@ class CodeModeError(Exception):
 
     @property
     def message(self) -> str:
+        """The text of the error: what was wrong, where, and what to do."""
         return str(self)
 
 

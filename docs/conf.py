@@ -28,8 +28,10 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
 html_show_sphinx = False
+html_use_index = False  # the search finds all of it
+html_domain_indices = False
 
-default_role = "code"
+default_role = "py:obj"
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 add_module_names = False
@@ -37,3 +39,4 @@ toc_object_entries_show_parents = "hide"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
+highlight_language = "text"

@@ -33,10 +33,14 @@ class Provider(Protocol):
     """A model behind some API. Its `name` is that of its wire format: turns of one go to no other."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The wire format of its blocks: `anthropic` or `openai`. A stored conversation is read again by this name."""
+        ...
 
     @property
-    def model(self) -> str: ...
+    def model(self) -> str:
+        """The model, by the name that its provider gives it."""
+        ...
 
     def define(self, described: Sequence[dict[str, JSON]]) -> list[dict[str, JSON]]:
         """Return tools (`Scope.describe()`) as its API wants them defined; see `codemode.sdk.definitions`."""

@@ -109,10 +109,12 @@ class ToolUse(Block, frozen=True):
 
     @property
     def id(self) -> str:
+        """What its result has to name."""
         return _text(self.wire.get("call_id") or self.wire.get("id"))
 
     @property
     def name(self) -> str:
+        """The name of the tool."""
         return _text(self.wire.get("name"))
 
 

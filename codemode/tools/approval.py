@@ -32,11 +32,12 @@ class ApprovalRequest(Struct, frozen=True, eq=False):
 
     @property
     def arguments(self) -> dict[str, object]:
+        """The arguments of the call, frozen."""
         return self.call.arguments
 
 
 Approver: TypeAlias = Callable[
-    [Sequence[ApprovalRequest]], "Answer | Sequence[Answer] | Awaitable[Answer | Sequence[Answer]]"
+    [Sequence[ApprovalRequest]], Answer | Sequence[Answer] | Awaitable[Answer | Sequence[Answer]]
 ]
 """Answers the requests that wait together: one answer for all of them, or one for each, in their order.
 

@@ -61,6 +61,7 @@ class Call(Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def is_direct(self) -> bool:
+        """Whether the model made it, and no program."""
         return self.parent is None
 
     def record(self, type: str, data: JSON, *, ignorable: bool = False) -> None:

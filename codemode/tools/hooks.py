@@ -88,14 +88,19 @@ class Block(Struct, frozen=True, kw_only=True):
 PostDecision: TypeAlias = Accept | Block
 
 PreExecute: TypeAlias = Callable[[Call], _Maybe[Decision | None]]
+"""`pre_execute(call)` returns `Allow()`, `Deny(reason)`, `Ask(reason)`, or None for no opinion."""
 Guard: TypeAlias = Callable[[Call], _Maybe[str | None]]
-"""Returns the reason for a denial, or None."""
+"""`guard(call)` returns the reason for a denial, or None."""
 Around: TypeAlias = Callable[[Call, Callable[[], Awaitable[Outcome]]], Awaitable[Outcome]]
 """`await around(call, proceed)`: call `proceed` any number of times, or return an outcome of its own."""
 PostExecute: TypeAlias = Callable[[Call, Outcome], _Maybe[PostDecision | None]]
+"""`post_execute(call, outcome)` returns `Accept(…)`, `Block(…)`, or None to leave it as it is."""
 FinalizeContent: TypeAlias = Callable[[Call, Outcome], _Maybe[Sequence[Text | Image] | None]]
+"""`finalize_content(call, outcome)` returns the blocks to be shown and stored, or None for no change."""
 Observer: TypeAlias = Callable[[Call, Outcome], _Maybe[None]]
+"""`observer(call, outcome)` sees how a call has ended; what it returns is not looked at."""
 StoredContent: TypeAlias = Callable[[Call, Outcome], _Maybe[Sequence[Text | Image] | None]]
+"""`stored_content(call, outcome)` returns the blocks to be stored of a nested call, or None for no change."""
 
 
 class Hooks(Struct, frozen=True, kw_only=True):

@@ -106,21 +106,42 @@ def test_every_command_line_is_one_that_this_version_takes(page):
                 assert (words[0], words[1]) == ("eval", "$(codemode completions bash)"), where
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if RUN & {b.kind for b in PAGES[page]}])
-async def test_the_examples_of_a_page_run_as_printed(page: str, tmp_path: Path):
-    async with recorded(played) as server:
+EXAMPLES = [page for page in PAGES if RUN & {block.kind for block in PAGES[page]}]
+Differences = list[tuple[str, Any, Any]]
+
+
+@pytest.fixture(scope="module")
+def played_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Differences]:
+    """All pages, some at once: most of their time is that of starting processes."""
+    found: dict[str, Differences] = {}
+    room = trio.CapacityLimiter(3)
+
+    async def play(page: str, url: str) -> None:
         environment = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()} | {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "PYTHON": sys.executable,
             "ANTHROPIC_API_KEY": "k",
-            "ANTHROPIC_BASE_URL": server.url,
+            "ANTHROPIC_BASE_URL": url,
         }
-        differences = await _play(PAGES[page], tmp_path, environment)
-    for where, is_so, should_be in differences:  # outside of the nursery, whose groups nobody can read
+        async with room:
+            found[page] = await _play(PAGES[page], tmp_path_factory.mktemp("page"), environment)
+
+    async def play_all() -> None:
+        async with recorded(played) as server, trio.open_nursery() as nursery:
+            for page in EXAMPLES:
+                nursery.start_soon(play, page, server.url)
+
+    trio.run(play_all)
+    return found
+
+
+@pytest.mark.parametrize("page", EXAMPLES)
+def test_the_examples_of_a_page_run_as_printed(page: str, played_pages: dict[str, Differences]):
+    for where, is_so, should_be in played_pages[page]:
         assert is_so == should_be, where
 
 
-async def _play(page: list[Block], place: Path, environment: dict[str, str]) -> list[tuple[str, Any, Any]]:
+async def _play(page: list[Block], place: Path, environment: dict[str, str]) -> Differences:
     """Do what the blocks of a page say; return where something else came out: what it is, and what it should be."""
     printed = ""
     for each in page:
@@ -159,6 +180,12 @@ async def _run(block: Block, place: Path, environment: dict[str, str]) -> tuple[
     errors = {"stderr": subprocess.STDOUT} if block.kind == "shell" else {"capture_stderr": True}
     with trio.fail_after(100):
         done = await trio.run_process(
-            command, cwd=place, env=environment, capture_stdout=True, check=False, **errors
+            command,
+            cwd=place,
+            env=environment,
+            capture_stdout=True,
+            check=False,
+            start_new_session=True,  # no terminal to be asked on
+            **errors,
         )
     return done.returncode, (done.stderr or b"").decode(), done.stdout.decode()

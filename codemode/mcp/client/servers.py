@@ -51,6 +51,7 @@ class McpServer:
 
     @property
     def name(self) -> str:
+        """The server's name in the configuration."""
         return self.config.name
 
     @property
