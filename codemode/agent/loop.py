@@ -144,7 +144,10 @@ class Agent:
         return await self._turn(blocks)
 
     async def go_on(self) -> TurnResult:
-        """Let the model go on without saying anything to it; see `is_waited_for` and `run`."""
+        """Let the model go on without saying anything to it; see `is_waited_for`.
+
+        It ends, raises and is cancelled as `run` does.
+        """
         return await self._turn([])
 
     def forget(self, keep: int = 0) -> None:

@@ -61,7 +61,7 @@ class Session:
     async def events(self, since: int = 0, types: Collection[str] | None = None) -> AsyncIterator[Event]:
         """Iterate (`async for`) in order over the events there are at the first step; see `codemode.Session.events`.
 
-        Stored ones are read in a worker thread, in pages.
+        Stored ones are read in a worker thread, in pages; one that is being read is waited for when cancelled.
         """
         there = self._engine.now(functools.partial(self._inner.events, since, types))
 
@@ -81,11 +81,14 @@ class Session:
         return functools.partial(self._engine.now, remove)
 
     async def commit(self) -> None:
-        """Make everything appended so far durable. Raises `SessionError` as `codemode.Session.commit` does."""
+        """Make everything appended so far durable.
+
+        Raises `SessionError`, and is cancelled, as `codemode.Session.commit`.
+        """
         await self._engine.do(self._inner.commit)
 
     async def trim(self, *, max_age: float | None = None, max_bytes: int | None = None) -> int:
-        """Drop the oldest events; see `codemode.Session.trim`."""
+        """Drop the oldest events, return how many they were; see `codemode.Session.trim`, also for cancellation."""
         return await self._engine.do(
             functools.partial(self._inner.trim, max_age=max_age, max_bytes=max_bytes)
         )

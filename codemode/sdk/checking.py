@@ -105,7 +105,10 @@ class Checker:
     async def check_all(
         self, sources: Sequence[str], tools: Sequence[Tool], *, seconds: float = _SECONDS
     ) -> list[list[Finding]]:
-        """Return what is wrong with each of several programs; see `check`. Much faster than one by one."""
+        """Return what is wrong with each of several programs, in their order. Much faster than one by one.
+
+        `seconds` is for all of them. Raises, and is cancelled, as `check`.
+        """
         known = await trio.to_thread.run_sync(self._tool_set, tuple(tools))
         with tempfile.TemporaryDirectory(dir=self._directory.name, ignore_cleanup_errors=True) as name:
             directory = Path(name)

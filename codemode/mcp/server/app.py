@@ -117,7 +117,7 @@ class ProgramServer:
     async def watching(self) -> AsyncIterator[None]:
         """Make calls, and tell clients when the tools change, as long as this is entered.
 
-        Leaving it ends the calls that no request waits for.
+        Leaving it, or cancellation, ends the calls that no request waits for.
         """
         unwatch = self._scope.registry.watch(self._note_change)
         async with trio.open_nursery() as nursery:

@@ -50,8 +50,11 @@ class SearchProvider(Protocol):
     def name(self) -> str: ...
 
     async def search(self, query: str) -> Found:
-        """Search for one query. Raises `ToolError` with one of WEB_PROVIDER_UNAVAILABLE (it cannot be reached),
-        WEB_PROVIDER_CREDENTIAL_MISSING, WEB_PROVIDER_ERROR."""
+        """Search for one query. Cancellation closes the connection and is passed on.
+
+        Raises `ToolError` with one of WEB_PROVIDER_UNAVAILABLE (it cannot be reached),
+        WEB_PROVIDER_CREDENTIAL_MISSING, WEB_PROVIDER_ERROR.
+        """
         ...
 
 
