@@ -138,3 +138,16 @@ def agent(cm: CodeMode, model: Scripted, **more: Any) -> Agent:
     from codemode.agent import Retry
 
     return Agent(cm, model, retry=Retry(first_seconds=0.0), **more)
+
+
+def texts(body: Json, index: int) -> list[str]:
+    """The texts of the results in one message of a request."""
+    return [
+        "".join(part["text"] for part in block["content"])
+        for block in body["messages"][index]["content"]
+        if block["type"] == "tool_result"
+    ]
+
+
+def kinds(cm: CodeMode) -> list[str]:
+    return [event.type for event in cm.session.events()]

@@ -20,7 +20,13 @@ STREAMS = "conversation/test_streams.py::"
 OPENAI = "conversation/test_openai.py::"
 LISTS = "conversation/test_three_lists.py::"
 KEPT = "conversation/test_envelopes.py::"
-LOOP = "agent/test_loop.py::"
+TURNS = "agent/test_turns.py::"
+CALLS = "agent/test_calls.py::"
+RETRIES = "agent/test_retries.py::"
+STOPPED = "agent/test_interruption.py::"
+BOUNDS = "agent/test_bounds.py::"
+STORED = "agent/test_stored_history.py::"
+CRASH = "agent/test_crash.py::"
 WIRE = "agent/test_providers.py::"
 TASK = "agent/test_whole_task.py::"
 
@@ -34,7 +40,7 @@ PROMISES = {
     "every call is answered by a result with its id in the very next user turn": [
         PAIRS + "test_two_calls_are_answered_together_in_the_next_user_turn",
         PAIRS + "test_a_request_over_any_history_is_valid_by_an_independent_judge",
-        LOOP + "test_any_conversation_is_kept_as_it_came_and_every_request_of_it_is_valid",
+        CRASH + "test_any_conversation_is_kept_as_it_came_and_every_request_of_it_is_valid",
     ],
     "a result that is skipped, has another id or comes in a later turn is refused, before anything is sent": [
         PAIRS + "test_a_violation_names_the_ids_and_the_turns_and_no_request_is_built",
@@ -46,18 +52,18 @@ PROMISES = {
     ],
     "it is held by structure on every request, whatever the model was told": [
         PAIRS + "test_a_request_over_any_history_is_valid_by_an_independent_judge",
-        LOOP + "test_a_history_with_calls_that_were_never_answered_is_not_gone_on_from",
+        STORED + "test_a_history_with_calls_that_were_never_answered_is_not_gone_on_from",
         TASK + "test_a_host_that_is_killed_again_and_again_ends_right",
     ],
     "an id that one turn uses twice is found": [
         PAIRS + "test_a_violation_names_the_ids_and_the_turns_and_no_request_is_built",
-        LOOP + "test_an_answer_that_uses_an_id_twice_is_dropped",
+        RETRIES + "test_an_answer_that_uses_an_id_twice_is_dropped",
     ],
     "what a crash or a cancellation leaves open is closed with an honest error": [
         PAIRS + "test_an_interrupted_batch_is_closed_with_honest_errors_in_the_order_of_the_calls",
         PAIRS + "test_a_call_that_nobody_answered_at_all_is_closed_in_a_turn_of_its_own",
-        LOOP + "test_a_crash_after_any_event_leaves_a_conversation_that_goes_on",
-        LOOP + "test_cancelled_while_tools_run_every_call_has_its_result",
+        CRASH + "test_a_crash_after_any_event_leaves_a_conversation_that_goes_on",
+        STOPPED + "test_cancelled_while_tools_run_every_call_has_its_result",
     ],
     # ------------------------------------------------------------------------------------- thinking goes back
     "signed thinking goes back byte for byte, with its signature, in its place": [
@@ -74,8 +80,8 @@ PROMISES = {
     ],
     "context is saved over the conversation as a whole, never inside a block": [
         PAIRS + "test_context_is_saved_by_leaving_out_whole_exchanges",
-        LOOP + "test_exchanges_are_left_out_whole_and_stay_in_the_session",
-        LOOP + "test_forgetting_begins_anew",
+        BOUNDS + "test_exchanges_are_left_out_whole_and_stay_in_the_session",
+        BOUNDS + "test_forgetting_begins_anew",
     ],
     # ------------------------------------------------------------------------------------------------ streams
     "the input of a call is parsed when its block has ended, and not at its first delta": [
@@ -93,18 +99,18 @@ PROMISES = {
         WIRE + "test_a_connection_cut_at_any_byte_gives_no_turn",
     ],
     "a partial turn is discarded, and the same request is sent again from the last complete one": [
-        LOOP + "test_a_dropped_stream_leaves_nothing_and_the_same_request_is_sent_again",
-        LOOP
+        RETRIES + "test_a_dropped_stream_leaves_nothing_and_the_same_request_is_sent_again",
+        STOPPED
         + "test_cancelled_while_the_model_answers_the_partial_turn_is_dropped_and_the_conversation_goes_on",
     ],
     "wrong: a half-built block stays in history, and a later request fails for it": [
-        LOOP + "test_a_dropped_stream_leaves_nothing_and_the_same_request_is_sent_again",
-        LOOP + "test_a_crash_after_any_event_leaves_a_conversation_that_goes_on",
+        RETRIES + "test_a_dropped_stream_leaves_nothing_and_the_same_request_is_sent_again",
+        CRASH + "test_a_crash_after_any_event_leaves_a_conversation_that_goes_on",
         TASK + "test_a_task_with_a_program_parallel_tools_an_approval_a_cut_stream_and_a_crash_ends_right",
     ],
     "what is wrong far back is named with its turn, not met as an error elsewhere": [
         PAIRS + "test_a_violation_names_the_ids_and_the_turns_and_no_request_is_built",
-        LOOP + "test_a_stored_turn_that_lost_a_block_is_not_gone_on_from",
+        STORED + "test_a_stored_turn_that_lost_a_block_is_not_gone_on_from",
     ],
     "events out of order, repeated, unknown or in error have defined ends": [
         STREAMS + "test_events_that_do_not_belong_together_end_the_stream",
@@ -122,7 +128,7 @@ PROMISES = {
     ],
     "a bound of tokens inside a call calls nothing and keeps nothing": [
         STREAMS + "test_a_bound_of_tokens_inside_a_call_is_no_turn_even_if_its_input_parses",
-        LOOP + "test_an_answer_cut_inside_a_call_calls_nothing_and_is_not_kept",
+        BOUNDS + "test_an_answer_cut_inside_a_call_calls_nothing_and_is_not_kept",
         OPENAI + "test_a_bound_of_tokens_inside_a_call_is_no_turn_and_inside_text_is_one_that_says_so",
     ],
     # --------------------------------------------------------------------------------------------- three lists
@@ -168,7 +174,7 @@ PROMISES = {
         KEPT + "test_a_removed_block_is_an_incomplete_state_that_names_it",
         STREAMS + "test_thinking_without_its_signature_is_incomplete_and_says_so",
         LISTS + "test_what_a_block_cannot_go_back_without_is_missed_by_name",
-        LOOP + "test_a_stored_turn_that_lost_a_block_is_not_gone_on_from",
+        STORED + "test_a_stored_turn_that_lost_a_block_is_not_gone_on_from",
     ],
     "wrong: only the text is saved, and the rest is rebuilt from it": [
         KEPT + "test_a_summary_is_no_state_to_go_on_from",
@@ -181,7 +187,7 @@ PROMISES = {
         STREAMS + "test_a_delta_that_cannot_be_applied_is_incomplete_and_not_dropped_silently",
     ],
     "what retention drops goes whole; nothing is kept for completeness' sake": [
-        LOOP + "test_what_retention_drops_goes_whole_and_the_rest_goes_on",
+        STORED + "test_what_retention_drops_goes_whole_and_the_rest_goes_on",
     ],
     "what one provider sent goes to no other": [
         PAIRS + "test_what_a_provider_would_refuse_is_refused_here",
@@ -189,27 +195,27 @@ PROMISES = {
     ],
     # ------------------------------------------------------------------------------------------------ the loop
     "requests are built from the session alone": [
-        LOOP + "test_a_turn_goes_on_until_the_model_has_its_last_word",
-        LOOP + "test_any_conversation_is_kept_as_it_came_and_every_request_of_it_is_valid",
+        TURNS + "test_a_turn_goes_on_until_the_model_has_its_last_word",
+        CRASH + "test_any_conversation_is_kept_as_it_came_and_every_request_of_it_is_valid",
     ],
     "calls run under the registry's scheduling, and results go back in the model's order": [
-        LOOP + "test_parallel_calls_overlap_and_their_results_go_back_in_the_models_order",
-        LOOP + "test_an_exclusive_call_runs_alone",
+        CALLS + "test_parallel_calls_overlap_and_their_results_go_back_in_the_models_order",
+        CALLS + "test_an_exclusive_call_runs_alone",
     ],
     "contexts of outcomes come after all results": [
-        LOOP + "test_contexts_of_outcomes_come_after_all_results_in_the_order_of_the_calls",
+        CALLS + "test_contexts_of_outcomes_come_after_all_results_in_the_order_of_the_calls",
     ],
     "with mode code the model sees run_code and the signatures": [
-        LOOP + "test_in_mode_code_the_model_sees_run_code_and_the_signatures_and_its_programs_run",
+        CALLS + "test_in_mode_code_the_model_sees_run_code_and_the_signatures_and_its_programs_run",
     ],
     "retries wait longer and longer, and as long as the provider asks": [
-        LOOP + "test_waits_grow_and_follow_the_provider",
-        LOOP + "test_what_would_fail_again_is_not_tried_again",
-        LOOP + "test_after_all_attempts_the_turn_ends_as_an_error_and_the_message_stays",
+        RETRIES + "test_waits_grow_and_follow_the_provider",
+        RETRIES + "test_what_would_fail_again_is_not_tried_again",
+        RETRIES + "test_after_all_attempts_the_turn_ends_as_an_error_and_the_message_stays",
     ],
     "a turn has bounds of steps and of tokens": [
-        LOOP + "test_a_bound_of_steps_ends_the_turn_and_the_conversation_can_go_on",
-        LOOP + "test_a_bound_of_tokens_ends_the_turn",
+        BOUNDS + "test_a_bound_of_steps_ends_the_turn_and_the_conversation_can_go_on",
+        BOUNDS + "test_a_bound_of_tokens_ends_the_turn",
     ],
     "a task of several turns, with all of this and a crash in the middle, ends right": [
         TASK + "test_a_task_with_a_program_parallel_tools_an_approval_a_cut_stream_and_a_crash_ends_right",
