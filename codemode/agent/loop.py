@@ -61,7 +61,9 @@ class Agent:
     `max_steps` and `max_total_tokens` a turn. `keep_exchanges` bounds how much of the past is sent: what a user
     asked and all that followed, whole, or not at all. `options` are further fields of the provider's requests.
     `is_done` is asked when the calls of an answer have ended: when it says so, the turn is complete, and the model
-    is not asked for a last word (`lambda: output.is_recorded`, for a `toolkits.StructuredOutput`).
+    is not asked for a last word (`lambda: output.is_recorded`, for a `toolkits.StructuredOutput`). `notices` is asked
+    before each request what the model should know that no call of it tells: lines of text, each given once
+    (`jobs.notices`, for the `toolkits.Jobs` of its tools). It must not raise.
 
     Making one reads the session. Raises `ValueError` for a bound below 1.
     """
@@ -80,6 +82,7 @@ class Agent:
         options: dict[str, JSON] | None = None,
         watcher: Watcher | None = None,
         is_done: Callable[[], bool] | None = None,
+        notices: Callable[[], Sequence[str]] | None = None,
     ) -> None:
         bounds = {
             "max_tokens": max_tokens,
@@ -101,6 +104,7 @@ class Agent:
         self.options = options or {}
         self.watcher = watcher or Watcher()
         self.is_done = is_done
+        self.notices = notices
         self._session = scope.session
         self._history = History(self._session.events(types=EVENT_TYPES))
         weakref.finalize(self, self._session.observe(self._history.see))
@@ -203,6 +207,7 @@ class Agent:
                 return turn.end_at_budget(
                     f"{turn.tokens} tokens of {self.max_total_tokens} that a turn may take"
                 )
+            self._notify(turn)
             turn.step = self._history.last_step + 1
             self._session.append("step/start", turn.placed())
             await self._step(turn)
@@ -290,6 +295,15 @@ class Agent:
     def _say(self, turn: Turn, blocks: list[JSON]) -> None:
         message = {"role": "user", "source": "user", "content": blocks}
         self._session.append("user/message", {"message": message, **turn.placed()})
+
+    def _notify(self, turn: Turn) -> None:
+        """Tell the model what has happened beside the conversation, unless it is in the middle of an answer."""
+        if self.notices is None or turn.is_paused:
+            return
+        blocks: list[JSON] = [{"type": "text", "text": line} for line in self.notices() if line]
+        if blocks:
+            message = {"role": "user", "source": "notice", "content": blocks}
+            self._session.append("user/message", {"message": message, **turn.placed()})
 
     def _add_contexts(self, turn: Turn, call_id: str, outcome: Outcome) -> None:
         """Log what hooks add beside a result, as soon as it is there; it is sent after the results of all calls."""

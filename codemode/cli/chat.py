@@ -118,6 +118,7 @@ async def _chat(
                 max_tokens=options.max_tokens,
                 max_steps=options.max_steps,
                 watcher=view,
+                notices=tooling.notices,
             )
             async with trio.open_nursery() as nursery:
                 talk = _Talk(agent, view, _lines(terminal), nursery.cancel_scope)

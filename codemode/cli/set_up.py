@@ -6,7 +6,7 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,10 +40,12 @@ __all__ = [
 
 
 class Tooling(Struct, frozen=True):
-    """The tools of a command, the toolkits among them, and the packages that programs may import."""
+    """The tools of a command, the toolkits among them, and the packages that programs may import. `notices` tells
+    which background jobs have finished."""
 
     registry: Registry
     kits: tuple[Kit, ...]
+    notices: Callable[[], Sequence[str]]
     packages: tuple[Package, ...] = ()
 
     def begin(self, session: Session) -> None:
@@ -91,7 +93,7 @@ async def set_up(
         except UsageError as error:
             problem = error  # raised outside, where no toolkit's nursery wraps it in a group
         else:
-            yield Tooling(registry, tuple(kits), packages)
+            yield Tooling(registry, tuple(kits), setting.jobs.notices, packages)
     if problem is not None:
         raise problem
 

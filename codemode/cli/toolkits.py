@@ -74,6 +74,7 @@ what it needs is not installed."""
 @asynccontextmanager
 async def _agents(setting: Setting) -> AsyncIterator[Kit]:
     from codemode.toolkits import agents
+    from codemode.toolkits.shell.following import job_tools
 
     async with AsyncExitStack() as stack:
         provider = setting.provider
@@ -81,9 +82,9 @@ async def _agents(setting: Setting) -> AsyncIterator[Kit]:
             from codemode.cli.providers import provider_from_environment
 
             provider = await stack.enter_async_context(provider_from_environment())
+        tools = agents(provider, jobs=setting.jobs)
         # The job tools come with `shell`, if that is there too.
-        jobs = setting.jobs if "shell" in setting.toolkits else None
-        yield Kit(agents(provider, jobs=jobs))
+        yield Kit(tools if "shell" in setting.toolkits else [*tools, *job_tools(setting.jobs)])
 
 
 @asynccontextmanager

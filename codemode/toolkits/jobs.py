@@ -68,8 +68,11 @@ class Job:
         self.finished_at: int | None = None
         self.stop = trio.Event()
         self.finished = trio.Event()
+        self.is_known = False  # whether its owner has been told that it has finished
 
     def snapshot(self) -> Snapshot:
+        """Return how it is now; that is told to its owner, who then needs no notice of it."""
+        self.is_known = self.is_known or self.finished.is_set()
         shown: Snapshot = {
             "id": self.id,
             "kind": self.kind,
@@ -207,6 +210,20 @@ class Jobs:
     def all(self) -> list[Job]:
         """Return the jobs, in the order they were started."""
         return list(self._jobs.values())
+
+    def notices(self) -> list[str]:
+        """Return a line for each job that has finished since, unless its owner has seen that; each is given once."""
+        lines = []
+        for job in self._jobs.values():
+            if job.finished.is_set() and not job.is_known:
+                job.is_known = True
+                status = job.status if job.detail is None else f"{job.status}, {job.detail}"
+                label = " ".join(job.label.split())
+                lines.append(
+                    f"background job {job.id} ({job.kind}: {label}) finished [status: {status}]. "
+                    "Read its output with job_output."
+                )
+        return lines
 
 
 async def _tidy() -> None:

@@ -1,0 +1,85 @@
+"""What a model is told that no call of it tells: which background jobs have finished."""
+
+from __future__ import annotations
+
+import trio
+
+from codemode import CodeMode, as_json, tool
+from codemode.toolkits import Jobs
+from codemode.toolkits.jobs import Job, Settled
+from codemode.toolkits.processes.output import Piece as Printed
+from tests.agent.scripted import NoSandbox, Scripted, agent, check_log, check_requests
+from tests.conversation.scripts import answer, said, use
+
+
+class NoOutput:
+    def take(self) -> Printed:
+        return Printed("", False, None)
+
+
+async def test_the_model_is_told_once_which_jobs_have_finished():
+    jobs = Jobs()
+    done = trio.Event()
+    background: list[Job] = []
+
+    @tool(render=as_json, lifespan=jobs)
+    async def begin() -> str:
+        """Start a job that ends before the next request."""
+
+        async def work(job: Job) -> Settled:
+            await done.wait()
+            return Settled("completed", "exit code: 0")
+
+        background.append(jobs.start("bash", "run the\ntests", NoOutput(), work))
+        done.set()
+        await background[0].finished.wait()
+        return background[0].id
+
+    @tool(render=as_json)
+    async def look() -> str:
+        """See that a job has ended."""
+        return background[-1].snapshot()["status"]
+
+    script = [
+        answer(use("a", "begin")),
+        answer(use("b", "begin"), use("c", "look")),
+        answer(said("both have ended")),
+        answer(said("nothing new")),
+    ]
+    model = Scripted(script)
+    async with CodeMode([begin, look], mode="native", sandbox=NoSandbox()) as cm:
+        loop = agent(cm, model, notices=jobs.notices)
+        await loop.run("go")
+        background[1].is_known = False
+        await loop.run("and now?")
+        log = list(cm.session.events())
+    first = (
+        "background job bash-1 (bash: run the tests) finished [status: completed, exit code: 0]. "
+        "Read its output with job_output."
+    )
+    contents = [body["messages"][-1]["content"] for body in model.requests]
+    assert [[block.get("text", block["type"]) for block in content] for content in contents] == [
+        ["go"],
+        ["tool_result", first],
+        ["tool_result", "tool_result"],  # of the second it knows by its own call
+        ["and now?", first.replace("bash-1", "bash-2")],
+    ]
+    told = [
+        event.data
+        for event in log
+        if event.type == "user/message" and event.data["message"]["source"] == "notice"
+    ]
+    assert [(each["turn"], "step" in each) for each in told] == [(0, False), (1, False)]
+    check_requests(model.requests, script)
+    check_log(log, model.requests)
+
+
+async def test_an_answer_that_is_to_be_gone_on_with_is_not_interrupted_by_notices():
+    lines = [["early"], ["late"], []]
+    paused = answer(said("thinking"), stop="pause_turn")
+    model = Scripted([paused, answer(said("ok"))])
+    async with CodeMode([], mode="native", sandbox=NoSandbox()) as cm:
+        await agent(cm, model, notices=lambda: lines.pop(0)).run("go")
+    assert [block["text"] for block in model.requests[0]["messages"][-1]["content"]] == ["go", "early"]
+    assert model.requests[1]["messages"][-1]["role"] == "assistant"
+    assert lines == [["late"], []]
