@@ -1,5 +1,6 @@
 """Servers that want OAuth: logins, what is kept of them, client credentials, and everything that can be refused."""
 
+import contextlib
 import json
 import stat
 import time
@@ -112,6 +113,15 @@ async def test_nobody_who_logs_in_is_waited_for_and_longer_than_for_a_server(kep
             await use(there, lambda name, url: None)
 
 
+async def test_a_login_that_cannot_be_asked_for_says_why(kept):
+    def broken(name, url):
+        raise OSError("no display")
+
+    async with world() as there:
+        with pytest.raises(McpError, match="asking for a login failed: OSError: no display"):
+            await use(there, broken)
+
+
 async def test_only_the_browser_of_this_login_ends_it(kept):
     async with world() as there, trio.open_nursery() as nursery:
         person, answers = Person(nursery), []
@@ -127,7 +137,8 @@ async def test_only_the_browser_of_this_login_ends_it(kept):
                 )
                 answers.append(await other.post(back, content=b"x"))
             stream = await trio.open_tcp_stream("127.0.0.1", httpx2.URL(back).port)
-            await stream.send_all(b"junk\r\n\r\n" + b"x" * 100_000)
+            with contextlib.suppress(trio.BrokenResourceError):
+                await stream.send_all(b"junk\r\n\r\n" + b"x" * 100_000)
             person(name, url)
 
         assert await use(there, attacked) == 8

@@ -134,14 +134,20 @@ class _LoginProvider(OAuthClientProvider):
             )
         self._url_to_open = url
 
+    async def _bring_somebody(self, login: Login) -> None:
+        try:
+            said = login(self._name, self._url_to_open)
+            if inspect.isawaitable(said):
+                await said
+        except Exception as error:
+            raise OAuthFlowError(f"asking for a login failed: {type(error).__name__}: {error}") from error
+
     async def _returned(self) -> AuthorizationCodeResult:
-        assert self._login is not None
+        assert self._login is not None  # which `_ask` has made sure of
         state = parse_qs(urlsplit(self._url_to_open).query)["state"][0]
         with self._pause():
             async with self._redirect.listening(state) as returned:
-                said = self._login(self._name, self._url_to_open)
-                if inspect.isawaitable(said):
-                    await said
+                await self._bring_somebody(self._login)
                 with trio.move_on_after(LOGIN_SECONDS):
                     result = await returned.receive()
                     if isinstance(result, OAuthFlowError):
