@@ -25,7 +25,7 @@ from typing import Any, Protocol
 import msgspec
 
 from codemode.errors import ToolArgumentsError, ToolDefinitionError, ToolOutputError
-from codemode.schema_shape import describe_unions, with_object_at_root
+from codemode.schema_shape import describe_unions, with_choices, with_object_at_root, written_annotation
 from codemode.values import JSON, FrozenDict, FrozenList, InvalidValue, check, freeze, thaw
 
 if typing.TYPE_CHECKING:
@@ -144,7 +144,7 @@ class TypedParameters:
         try:
             record = msgspec.convert(arguments, self._struct, strict=True)
         except msgspec.ValidationError as error:
-            text = self._misnamed(arguments) or _readable(error)
+            text = self._misnamed(arguments) or with_choices(_readable(error), self._schema)
             raise ToolArgumentsError(text, (text,)) from None
         return {name: getattr(record, f"p{index}") for index, name in enumerate(self._names)}
 
@@ -163,8 +163,7 @@ class _Shown:
     _DOTTED = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?:[^\W\d]\w*\.)+([^\W\d]\w*)""")
 
     def __init__(self, annotation: Any) -> None:
-        whole = inspect.formatannotation(annotation)
-        self._text = self._DOTTED.sub(lambda found: found[1] or found[2], whole)
+        self._text = self._DOTTED.sub(lambda found: found[1] or found[2], written_annotation(annotation))
 
     def __repr__(self) -> str:
         return self._text

@@ -23,6 +23,8 @@ __all__ = ["RUN_CODE", "Mode", "Registry"]
 RUN_CODE = "run_code"
 """The name of the tool that runs programs; no other tool can have it, and no restriction can name it."""
 
+_MOST_NAMED = 20  # of the tools that there are, to somebody who asks for one that there is not
+
 Mode: TypeAlias = Literal["native", "code", "both"]
 """Which calls the model may make itself: tools only, run_code only, or both."""
 
@@ -233,7 +235,8 @@ class Registry:
             if near:
                 hint = f"; did you mean {' or '.join(map(repr, near))}?"
             elif view:
-                hint = f"; there are: {', '.join(sorted(view)[:20])}"
+                more = f" and {len(view) - _MOST_NAMED} more" if len(view) > _MOST_NAMED else ""
+                hint = f"; there are: {', '.join(sorted(view)[:_MOST_NAMED])}{more}"
             else:
                 hint = "; no tools are registered"
             raise UnknownToolError(f"unknown tool {name!r}{hint}")

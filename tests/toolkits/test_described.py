@@ -14,7 +14,7 @@ from codemode.toolkits import Jobs, PlanMode, StructuredOutput, agents, files, p
 from codemode.toolkits.lsp import lsp
 from codemode.toolkits.skills import skills
 from codemode.toolkits.terminal import terminal
-from codemode.toolkits.web import web
+from codemode.toolkits.web import SearXNG, web
 from tests.toolkits.agents.model import Model
 
 
@@ -24,7 +24,7 @@ def every_tool(workspace: Path) -> dict[str, list[Tool]]:
     answer = {"type": "object", "properties": {"x": {"type": "integer", "description": "x"}}}
     return {
         "agents": agents(Model(), jobs=jobs),
-        "files": files(workspace),
+        "files": files(workspace, write=True),
         "lsp": lsp(workspace),
         "plan": PlanMode(None).tools,
         "plugins": plugins(CodeMode().registry, workspace),
@@ -34,7 +34,7 @@ def every_tool(workspace: Path) -> dict[str, list[Tool]]:
         "structured output": StructuredOutput(answer).tools,
         "terminal": terminal(workspace, jobs=jobs),
         "todo": todo(),
-        "web": web(None),
+        "web": web(SearXNG("http://localhost:1")),
     }
 
 
@@ -59,7 +59,7 @@ def test_every_parameter_of_every_tool_says_what_it_is_for(tmp_path: Path) -> No
     tools = every_tool(tmp_path)
     assert tools.keys() >= TOOLKITS.keys()
     told = [each.describe() for group in tools.values() for each in group]
-    assert len(told) >= 26
+    assert len(told) >= 29
     silent = [
         f"{each['name']}{path}"
         for each in told

@@ -2,7 +2,7 @@
 
 import dataclasses
 import datetime
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict, Union
 
 import msgspec
 import pytest
@@ -378,6 +378,58 @@ def test_a_signature_names_types_without_their_modules():
     assert pack.signature == (
         """pack(boxes: list[Box], how: Literal['a.b', "it's"] = 'a.b', where: str | None = 'x.y')"""
     )
+
+
+def test_a_signature_has_unions_as_python_writes_them():
+    @tool(render=as_json)
+    def pack(
+        a: Annotated[int, msgspec.Meta(ge=1)] | None = None,
+        b: Optional[list[Optional[str]]] = None,  # noqa: UP045
+        c: Union[int, str, None] = None,  # noqa: UP007
+        d: dict[str, tuple[int, ...]] = {},
+        e: Literal["x", None] = None,
+        f: list[Box | None] = [],
+    ) -> None: ...
+
+    assert pack.signature == (
+        "pack(a: int | None = None, b: list[str | None] | None = None, c: int | str | None = None, "
+        "d: dict[str, tuple[int, ...]] = {}, e: Literal['x', None] = None, f: list[Box | None] = [])"
+    )
+
+
+class Crate(TypedDict):
+    kind: Literal["wood", "tin"]
+    boxes: NotRequired[dict[str, Literal["big", "small"]]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"how": "no"}, """invalid enum value 'no' at how; it is one of "fast", "slow\""""),
+        (
+            {"crates": [{"kind": "oak"}]},
+            """invalid enum value 'oak' at crates[0].kind; it is one of "tin", "wood\"""",
+        ),
+        (
+            {"crates": [{"kind": "tin", "boxes": {"a": "odd"}}]},
+            """invalid enum value 'odd' at crates[0].boxes[...]; it is one of "big", "small\"""",
+        ),
+        ({"one": {"kind": "oak"}}, """invalid enum value 'oak' at one.kind; it is one of "tin", "wood\""""),
+        ({"number": 7}, "invalid enum value 7 at number; it is one of 1, 2"),
+    ],
+)
+def test_a_wrong_choice_is_told_what_there_is_to_choose(arguments, message):
+    @tool(render=as_json)
+    def ship(
+        how: Annotated[Literal["slow", "fast"], msgspec.Meta(description="how")] = "slow",
+        crates: list[Crate] = [],
+        one: Crate | None = None,
+        number: Literal[1, 2] | None = None,
+    ) -> None: ...
+
+    with pytest.raises(ToolArgumentsError) as caught:
+        ship.parameters.accept(arguments)
+    assert str(caught.value) == message
 
 
 def test_a_tool_may_be_a_method_of_an_object_beside_the_others():

@@ -38,12 +38,15 @@ class EditValue(TypedDict):
     after: str
 
 
+Content = Annotated[str, Meta(description="the whole text of the file")]
+NewString = Annotated[str, Meta(description="what takes its place")]
+ReplaceAll = Annotated[bool, Meta(description="replace each occurrence; otherwise there must be one alone")]
 OldString = Annotated[str, Meta(min_length=1, description="text to replace, as it is in the file")]
 
 
 def write_tool(workspace: Workspace) -> Tool:
     @tool(render=_render_write, presentation_meta=_write_meta)
-    def write(file_path: FilePath, content: str) -> WriteValue:
+    def write(file_path: FilePath, content: Content) -> WriteValue:
         """Write a text file: create it, with the directories it needs, or replace what it holds.
 
         `before` is the old text, null for a new file and for one that was no text or over 10 MiB.
@@ -71,7 +74,7 @@ def write_tool(workspace: Workspace) -> Tool:
 def edit_tool(workspace: Workspace) -> Tool:
     @tool(render=_render_edit, presentation_meta=_edit_meta)
     def edit(
-        file_path: FilePath, old_string: OldString, new_string: str, replace_all: bool = False
+        file_path: FilePath, old_string: OldString, new_string: NewString, replace_all: ReplaceAll = False
     ) -> EditValue:
         """Replace text in a file: the one occurrence of `old_string`, or every one with `replace_all`.
 

@@ -128,8 +128,11 @@ def _run(source: str, run: Any) -> Any:
         return run()
     except (Exception, SystemExit) as error:
         lines = "".join(traceback.format_exception_only(error)).strip()
-        frames = traceback.extract_tb(error.__traceback__)
-        where = f" at line {frames[-1].lineno} of {frames[-1].filename}" if frames else ""
+        # A text that cannot be read names its own place; otherwise it is where the plugin's code was, not ours.
+        frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename != __file__]
+        where = ""
+        if frames and not isinstance(error, SyntaxError):
+            where = f" at line {frames[-1].lineno} of {frames[-1].filename}"
         raise ToolError(
             f"plugin {source!r} failed while it was loaded{where}: {lines[:2000]}", code="PLUGIN_FAILED"
         ) from error
