@@ -1,5 +1,6 @@
 """Approval by the user of a client: what is asked, how often, and what answers of every kind lead to."""
 
+import json
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -13,7 +14,7 @@ from codemode import Ask, Hooks, Limits, as_json, tool
 from codemode.mcp.server import ProgramServer, open_socket, serve_http
 
 from .serving import Bench, client_of, connected, program_server, until
-from .test_server import message, outcomes, send
+from .test_server import answer_to, outcomes, send
 
 WAYS = pytest.mark.parametrize(
     ("transport", "mode"),
@@ -251,27 +252,67 @@ async def test_a_cancelled_request_takes_the_question_with_it(transport, mode):
         assert await lines(client, SERIES.format(n=1)) == ["dropped 0"]
 
 
+ASKING = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"elicitation": {}},
+    "clientInfo": {"name": "t", "version": "1"},
+}
+
+
+@asynccontextmanager
+async def asked_on_the_wire(server, code):
+    """A raw client whose user is asked now; gives the stream and the id of the question."""
+    async with connected(server) as stream:
+        await send(stream, 0, "initialize", ASKING)
+        await send(stream, None, "notifications/initialized", {})
+        await send(
+            stream, 1, "tools/call", {"name": "run_code", "arguments": {"code": code, "description": "d"}}
+        )
+        seen = b""
+        while b"elicitation/create" not in seen or not seen.endswith(b"\n"):
+            seen += await stream.receive_some(65536)
+        yield stream, json.loads(seen.splitlines()[-1])["id"]
+
+
 async def test_a_client_that_vanishes_while_its_user_is_asked_takes_its_run_with_it():
     async with program_server(Bench(), registry=[drop]) as (server, engine):
-        async with connected(server) as stream:
-            await stream.send_all(
-                message(
-                    0,
-                    "initialize",
-                    {
-                        "protocolVersion": "2025-06-18",
-                        "capabilities": {"elicitation": {}},
-                        "clientInfo": {"name": "t", "version": "1"},
-                    },
-                )
-            )
-            await send(stream, None, "notifications/initialized", {})
-            arguments = {"code": "tools.drop(1)", "description": "d"}
-            await send(stream, 1, "tools/call", {"name": "run_code", "arguments": arguments})
-            seen = b""
-            while b"elicitation/create" not in seen:
-                seen += await stream.receive_some(65536)
+        async with asked_on_the_wire(server, "tools.drop(1)"):
+            pass
         assert outcomes(engine) == ["abort"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"result": {}},
+        {"result": {"action": "maybe"}},
+        {"result": {"action": "accept", "content": {"answer": {"allow": "once"}}}},
+        {"result": {"action": "accept", "content": "allow once"}},
+        {"error": {"code": -1, "message": "no"}},
+        {"error": {"code": -1, "message": "m" * 300_000}},
+    ],
+)
+async def test_nonsense_on_the_wire_allows_nothing_and_the_server_goes_on(answer):
+    async with program_server(Bench(), registry=[drop]) as (server, engine):
+        async with asked_on_the_wire(server, SERIES.format(n=1)) as (stream, id_):
+            for other in (id_ + 7, "other", None):
+                await stream.send_all(line_of({"id": other, "result": {"action": "accept", "content": YES}}))
+            await stream.send_all(line_of({"id": id_, **answer}))
+            await stream.send_all(line_of({"id": id_, "result": {"action": "accept", "content": YES}}))
+            done = (await answer_to(stream, 1))["result"]["structuredContent"]
+            said = "\n".join(done["logs"])
+            assert said.startswith("the client")
+            assert len(said) < 1_000
+            await send(stream, 2, "ping", {})
+            assert (await answer_to(stream, 2))["result"] == {}
+        assert outcomes(engine) == ["ok"]
+
+
+YES = {"answer": "allow once"}
+
+
+def line_of(body):
+    return json.dumps({"jsonrpc": "2.0", **body}).encode() + b"\n"
 
 
 @WAYS

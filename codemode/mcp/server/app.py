@@ -245,7 +245,10 @@ class ProgramServer:
         """Keep a call for the request that brings its answer, for a while; only its client knows the key."""
         key = secrets.token_urlsafe()
         while len(self._parked) >= _MAX_PARKED:
-            self._parked.pop(next(iter(self._parked))).cancel()
+            oldest = next(
+                (each for each, kept in self._parked.items() if kept.is_over), next(iter(self._parked))
+            )
+            self._parked.pop(oldest).cancel()
         self._parked[key] = call
         assert self._nursery is not None
         self._nursery.start_soon(self._expire, key)

@@ -18,9 +18,12 @@ from pydantic import ValidationError
 
 from codemode.errors import ToolError
 from codemode.mcp.server.report import Report
+from codemode.rendering import cut_middle
 from codemode.tools.call import Outcome
 
 __all__ = ["ServedCall"]
+
+_SHOWN_BYTES = 500  # of what a client says is wrong
 
 
 class ServedCall:
@@ -42,6 +45,11 @@ class ServedCall:
         self._scope = trio.CancelScope()
         self._news = trio.Event()
         self._over = trio.Event()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it runs any more."""
+        return self._over.is_set()
 
     def is_same(self, params: CallToolRequestParams) -> bool:
         """Whether a request is for this call: the same tool with the same arguments."""
@@ -116,7 +124,8 @@ class ServedCall:
             with trio.move_on_after(self._answer_seconds):
                 return await session.elicit_form(form.message, form.requested_schema, context.request_id)
         except MCPError as error:
-            raise ToolError(f"the client could not ask its user for approval: {error}") from None
+            why = cut_middle(str(error), _SHOWN_BYTES)
+            raise ToolError(f"the client could not ask its user for approval: {why}") from None
         except ValidationError:
             raise ToolError(
                 "the client's answer to the question for approval is not of the protocol"
