@@ -386,14 +386,15 @@ def test_a_signature_has_unions_as_python_writes_them():
         a: Annotated[int, msgspec.Meta(ge=1)] | None = None,
         b: Optional[list[Optional[str]]] = None,  # noqa: UP045
         c: Union[int, str, None] = None,  # noqa: UP007
-        d: dict[str, tuple[int, ...]] = {},
+        d: dict[str, tuple[int, ...]] | None = None,
         e: Literal["x", None] = None,
-        f: list[Box | None] = [],
+        f: list[Box | None] | None = None,
     ) -> None: ...
 
     assert pack.signature == (
         "pack(a: int | None = None, b: list[str | None] | None = None, c: int | str | None = None, "
-        "d: dict[str, tuple[int, ...]] = {}, e: Literal['x', None] = None, f: list[Box | None] = [])"
+        "d: dict[str, tuple[int, ...]] | None = None, e: Literal['x', None] = None, "
+        "f: list[Box | None] | None = None)"
     )
 
 
@@ -422,7 +423,7 @@ def test_a_wrong_choice_is_told_what_there_is_to_choose(arguments, message):
     @tool(render=as_json)
     def ship(
         how: Annotated[Literal["slow", "fast"], msgspec.Meta(description="how")] = "slow",
-        crates: list[Crate] = [],
+        crates: list[Crate] | None = None,
         one: Crate | None = None,
         number: Literal[1, 2] | None = None,
     ) -> None: ...
