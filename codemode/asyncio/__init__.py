@@ -17,6 +17,7 @@ that they must not. Tools and hooks of `codemode` and its toolkits can be given 
 own loop. All of it sees the context variables of the caller.
 
     engine.py    CodeMode, Scope
+    waiting.py   handing over a job, and waiting for it
     session.py   the session, from the caller's loop
     tools.py     tool, Tool, Hooks
     calling.py   from the engine's loop into the caller's

@@ -17,6 +17,7 @@ asynchronous needs a `proceed` that is not; hooks of toolkits can be given besid
 everything else are the names of `codemode`.
 
     engine.py    CodeMode, Scope
+    waiting.py   handing over a job, and waiting for it
     session.py   the session, from other threads
     hooks.py     functions that block, in worker threads
 """

@@ -6,119 +6,35 @@ What runs and what it means is `codemode.engine`'s; here is only how a thread ha
 from __future__ import annotations
 
 import functools
-import logging
 import os
-import queue
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from codemode import engine as trio_engine
 from codemode.direct import ModelCall, OnEnd
 from codemode.engine import RunResult
-from codemode.loop_thread import Job, LoopThread, current_job
+from codemode.faces import ScopeFace
+from codemode.loop_thread import LoopThread, current_job
 from codemode.sandbox import Limits, Sandbox
 from codemode.sandbox.packages import Package
-from codemode.sdk.capabilities import Capabilities
 from codemode.sdk.checks import Check
 from codemode.sdk.prompt import DEFAULT_BUDGET
 from codemode.sync.hooks import in_thread
 from codemode.sync.session import Session
+from codemode.sync.waiting import Deliveries, Engine
 from codemode.tools.approval import Approver
 from codemode.tools.call import Outcome
 from codemode.tools.definition import Tool
 from codemode.tools.hooks import Hooks
 from codemode.tools.registry import Mode, Registry
 from codemode.tools.spill import Spill
-from codemode.values import JSON
 
-__all__ = ["CodeMode", "Engine", "Scope"]
-
-_T = TypeVar("_T")
-_log = logging.getLogger("codemode.sync")
+__all__ = ["CodeMode", "Scope"]
 
 
-class Engine:
-    """The loop's thread of an engine, while it is entered, and how other threads ask it for something."""
-
-    def __init__(self) -> None:
-        self.thread: LoopThread | None = None
-
-    def do(self, function: Callable[[], Awaitable[_T]], deliveries: Deliveries | None = None) -> _T:
-        """Run an async function in the loop, wait, and return what it returns or raise what it raises.
-
-        Whatever interrupts the waiting cancels it, waits until it has ended, and is passed on. `deliveries` are what
-        this thread is to call meanwhile. Raises RuntimeError where waiting would never end, and when it is not open.
-        """
-        thread = self.thread
-        if thread is None:
-            raise RuntimeError("enter it first, and use it inside the block: with CodeMode(...) as cm")
-        if thread.is_here or current_job(thread) is not None:
-            raise RuntimeError(
-                "an engine cannot be called from inside a tool, hook or approver that it runs itself: each would wait "
-                "for the other; let the program make the call, or use a second engine"
-            )
-        job = Job(function, (lambda: None) if deliveries is None else deliveries.close)
-        try:
-            thread.submit(job)
-            if deliveries is not None:
-                deliveries.make()
-            job.ended.wait()
-        except BaseException:
-            thread.cancel(job)
-            job.ended.wait()
-            raise
-        return job.result()
-
-    def now(self, function: Callable[[], _T]) -> _T:
-        """Call something that takes no time in the loop's thread, and return what it returns; before entering, here."""
-        thread = self.thread
-        if thread is None or thread.is_here:
-            return function()
-
-        async def call() -> _T:
-            return function()
-
-        job = Job(call)
-        thread.submit(job)
-        return job.wait(functools.partial(thread.cancel, job))
-
-
-class Deliveries:
-    """What the loop hands to the waiting thread, which calls it in the order in which it came."""
-
-    def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[tuple[Callable[[], None], str] | None] = queue.SimpleQueue()
-        self._failed: set[str] = set()
-
-    def to(self, name: str, function: Callable[..., None] | None) -> Callable[..., None] | None:
-        """Return what puts a call of `function` into the queue, from the loop."""
-        if function is None:
-            return None
-        return lambda *args: self._queue.put((functools.partial(function, *args), name))
-
-    def close(self) -> None:
-        self._queue.put(None)
-
-    def make(self) -> None:
-        """Make the calls until the job has ended. One that raises is reported, and its function not called again."""
-        while (delivery := self._queue.get()) is not None:
-            call, name = delivery
-            if name in self._failed:
-                continue
-            try:
-                call()
-            except Exception:
-                self._failed.add(name)
-                _log.warning("%s failed; the run goes on without it", name, exc_info=True)
-
-
-class Scope:
+class Scope(ScopeFace[Engine]):
     """One view of an engine: its tools, hooks and mode. Runs programs and makes direct calls under them."""
-
-    def __init__(self, engine: Engine, inner: trio_engine.Scope) -> None:
-        self._engine = engine
-        self._inner = inner
 
     def scope(
         self,
@@ -153,23 +69,6 @@ class Scope:
     def session(self) -> Session:
         """The session that calls are logged in."""
         return Session(self._engine, self._inner.session)
-
-    @property
-    def limits(self) -> Limits:
-        """The limits of each run."""
-        return self._inner.limits
-
-    def describe(self) -> list[dict[str, JSON]]:
-        """Return the tools that a model may call directly here: name, description, parameters (JSON Schema)."""
-        return self._engine.now(self._inner.describe)
-
-    def prompt(self, budget: int | None = None) -> str:
-        """Return what a model is told of `run_code` here; see `codemode.Scope.prompt`."""
-        return self._engine.now(functools.partial(self._inner.prompt, budget))
-
-    def capabilities(self) -> Capabilities:
-        """Return the capability card of this scope: versions, walls, limits, language, tools."""
-        return self._engine.now(self._inner.capabilities)
 
     def run(
         self,
