@@ -65,11 +65,11 @@ def test_no_example_is_left_out_silently():
                 assert each.language not in ("text", ""), f"{where}: does this say what was printed?"
         if "file" in kinds:
             assert RUN & set(kinds), f"{page[0].page}: files that nothing runs"
-    assert count["not run"] <= NOT_RUN, "say why in its comment, and count it here"
+    assert count["not run"] <= NOT_RUN, "more and more is not run; can one of them be?"
     assert sum(count.get(kind, 0) for kind in RUN) >= 45
 
 
-NOT_RUN = 9
+NOT_RUN = 12
 
 
 def test_what_is_left_to_ci_is_what_ci_runs():
