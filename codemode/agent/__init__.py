@@ -2,10 +2,11 @@
 
 from codemode.agent.anthropic_messages import AnthropicMessages
 from codemode.agent.history import History
-from codemode.agent.loop import Agent, Watcher
+from codemode.agent.loop import Agent
 from codemode.agent.openai_responses import OpenAIResponses
 from codemode.agent.provider import Provider, Retry
 from codemode.agent.turn import TurnResult, tokens_of
+from codemode.agent.watcher import Watcher
 
 __all__ = [
     "Agent",

@@ -29,7 +29,7 @@ from codemode.conversation import (
     tool_result,
 )
 from codemode.conversation.blocks import ToolUse, user_block
-from codemode.errors import IncompleteStateError
+from codemode.errors import IncompleteStateError, PairingError
 from codemode.session import Event
 from codemode.values import JSON
 
@@ -57,6 +57,8 @@ class _Answer:
         self.ids = frozenset(call.id for call in turn.calls)
         self.results: dict[str, UserBlock] = {}
         self.contexts: dict[str, list[UserBlock]] = {}
+        self.doubled: list[str] = []
+        """What the log holds too much: second results, each with its event and its call."""
 
     def answers(self) -> Iterator[UserBlock]:
         """What follows it: results in the order of the calls, then the contexts of the calls, in that order too."""
@@ -114,14 +116,15 @@ class History:
         elif event.type == "tool/call":
             self._made.add(data["callId"])
         elif event.type == "tool/result":
-            self._take_result(data)
+            self._take_result(data, event.seq)
         elif event.type == "request/header":
             self.header = data["header"]
         elif event.type == "context/pruned":
             self._entries = [entry for entry in self._entries if entry[0] >= data["keptFrom"]]
 
     def turns(self) -> list[Turn]:
-        """Return the conversation. Raises `IncompleteStateError` if a turn in it cannot be taken up."""
+        """Return the conversation. Raises `IncompleteStateError` if a turn in it cannot be taken up, `PairingError`
+        if a call has two results in the log."""
         turns: list[Turn] = []
         said: list[UserBlock] = []
 
@@ -134,6 +137,8 @@ class History:
             if isinstance(entry, _Unusable):
                 raise IncompleteStateError(entry.missing)
             if isinstance(entry, _Answer):
+                if entry.doubled:
+                    raise PairingError(entry.doubled)
                 end_user_turn()
                 turns.append(entry.turn)
                 said += entry.answers()
@@ -175,10 +180,15 @@ class History:
         else:
             self._add(blocks)
 
-    def _take_result(self, data: Any) -> None:
+    def _take_result(self, data: Any, seq: int) -> None:
         last = self._last_answer()
-        if last is not None and data["callId"] in last.ids and data["callId"] not in last.results:
-            last.results[data["callId"]] = result_block(data)
+        call_id = data["callId"]
+        if last is None or call_id not in last.ids:
+            return  # of a call that no model made
+        if call_id in last.results:
+            last.doubled.append(f"event {seq} is a second result for the call {call_id!r}")
+        else:
+            last.results[call_id] = result_block(data)
 
 
 def result_block(data: Any) -> UserBlock:

@@ -16,41 +16,24 @@ from typing import Any
 
 import trio
 
+from codemode.agent.closing import CUT, NOBODY_SAW, STOPPED, Why, closing
 from codemode.agent.history import EVENT_TYPES, History
 from codemode.agent.provider import Provider, Retry
 from codemode.agent.turn import Turn, TurnResult
-from codemode.conversation import AssistantTurn, Request, UserTurn, build_request, check_pairing, to_message
-from codemode.conversation.blocks import ToolUse, user_block
-from codemode.conversation.streams import Piece
+from codemode.agent.watcher import Watcher
+from codemode.conversation import AssistantTurn, Request, UserTurn, build_request, to_message
+from codemode.conversation.blocks import ToolResult, user_block
+from codemode.conversation.requests import check_turns
+from codemode.conversation.turns import is_blank
 from codemode.direct import ModelCall
 from codemode.engine import Scope
 from codemode.errors import ConversationError, ProviderError, StreamError, TruncatedTurnError
-from codemode.session import TOOL_NOT_STARTED, TOOL_OUTCOME_UNKNOWN
-from codemode.tools.call import ABORTED_BEFORE_DISPATCH, Outcome
+from codemode.tools.call import Outcome
 from codemode.values import JSON
 
-__all__ = ["Agent", "Watcher", "request_over"]
+__all__ = ["Agent", "request_over"]
 
 _COMMIT_SECONDS = 10.0  # to make the end of a cancelled turn durable
-
-
-class Watcher:
-    """Sees what happens, for display. Every method does nothing here; each must return at once."""
-
-    def piece(self, piece: Piece) -> None:
-        """A part of an answer has come; it may still be dropped."""
-
-    def dropped(self, error: ConversationError, wait_seconds: float) -> None:
-        """What had come of an answer is dropped; after a while it is asked for again."""
-
-    def answered(self, turn: AssistantTurn) -> None:
-        """An answer is complete and durable."""
-
-    def printed(self, call_id: str, text: str) -> None:
-        """A program printed something."""
-
-    def called(self, call: ToolUse, outcome: Outcome) -> None:
-        """A call has ended."""
 
 
 class Agent:
@@ -109,17 +92,17 @@ class Agent:
         self._history = History(self._session.events(types=EVENT_TYPES))
         weakref.finalize(self, self._session.observe(self._history.see))
         self._is_busy = False
-        self._close_calls({}, *_NOBODY_SAW)
+        self._close_calls({}, NOBODY_SAW)
 
     @property
     def problem(self) -> ConversationError | None:
         """What keeps the conversation in the session from going on, if anything does; `forget` leaves it behind.
 
         An `IncompleteStateError` for a stored turn that is not whole, a `PairingError` for calls and results that
-        do not belong together, each with what and where.
+        do not belong together, a `ConversationError` for turns of another provider, each with what and where.
         """
         try:
-            check_pairing(self._history.turns())
+            check_turns(self._history.turns(), self.provider.name)
         except ConversationError as error:
             return error
         return None
@@ -140,11 +123,17 @@ class Agent:
 
         Cancelled, what has come of an answer is dropped, tools are stopped, every call has its result, the turn
         is `aborted` in the log, and the cancellation is passed on. Raises `SessionError` when the log cannot be
-        written, `ValueError` for an empty message, `RuntimeError` while another turn is under way.
+        written, `ValueError` for an empty message and for results of calls, `RuntimeError` while another turn is
+        under way.
         """
         blocks = [{"type": "text", "text": message}] if isinstance(message, str) else list(message)
-        if not blocks or not all(user_block(each).wire.get("text", "…") for each in blocks):
+        said = [user_block(each) for each in blocks]
+        if not said or any(map(is_blank, said)):
             raise ValueError("there is nothing to say: the message is empty")
+        if any(isinstance(each, ToolResult) for each in said):
+            raise ValueError(
+                "results of calls are not said; the loop makes the calls and sends what they gave"
+            )
         return await self._turn(blocks)
 
     async def go_on(self) -> TurnResult:
@@ -228,7 +217,7 @@ class Agent:
         await self._session.commit()
         self.watcher.answered(answer)
         if answer.stop in ("max-tokens", "context-full", "refusal"):
-            self._close_calls(turn.placed(), *_CUT)
+            self._close_calls(turn.placed(), CUT)
             return turn.end(answer.stop)
         if answer.calls:
             await self._call(turn, answer)
@@ -265,9 +254,10 @@ class Agent:
                 return answer
             except (StreamError, ProviderError) as error:
                 failed += 1
-                if not error.retryable or failed >= self.retry.attempts:
+                asked_for = getattr(error, "retry_after", None)
+                if not error.retryable or self.retry.is_over(failed, asked_for):
                     raise
-                wait = self.retry.wait(failed, getattr(error, "retry_after", None))
+                wait = self.retry.wait(failed, asked_for)
                 self._session.append(
                     "step/retry",
                     {**turn.placed(), "attempt": failed, "reason": str(error), "waitSeconds": wait},
@@ -307,52 +297,25 @@ class Agent:
 
     def _add_contexts(self, turn: Turn, call_id: str, outcome: Outcome) -> None:
         """Log what hooks add beside a result, as soon as it is there; it is sent after the results of all calls."""
-        blocks = [{"type": "text", "text": context} for context in outcome.contexts if context]
+        blocks = [{"type": "text", "text": context} for context in outcome.contexts if context.strip()]
         if blocks:
             message = {"role": "user", "source": "context", "callId": call_id, "content": blocks}
             self._session.append("user/message", {"message": message, **turn.placed()})
 
-    def _close_calls(self, placed: dict[str, JSON], code: str, words: str) -> None:
+    def _close_calls(self, placed: dict[str, JSON], why: Why) -> None:
         """Give every call of the last answer that has no result an honest one. Nothing is run for it."""
-        for call, was_made in self._history.open_calls():
-            name, why, said = "ToolNotStartedError", code, words
-            if was_made:  # it is in the log as made, and no end of it is: nothing more is known
-                name, why, said = "ToolOutcomeUnknownError", TOOL_OUTCOME_UNKNOWN, _UNKNOWN
-            else:
-                made = {"callId": call.id, "name": call.name, "arguments": call.input, "startLogged": True}
-                self._session.append("tool/call", made | placed)
-            shown = [{"type": "text", "text": f"Error: {said.format(name=call.name)}"}]
-            result = {
-                "callId": call.id,
-                "content": shown,
-                "isError": True,
-                "error": {"name": name, "code": why},
-            }
-            self._session.append("tool/result", result | placed)
+        for kind, data in closing(self._history.open_calls(), why, placed):
+            self._session.append(kind, data)
 
     def _end(self, turn: Turn) -> None:
         """Close everything of a turn: calls without a result, the step, the turn itself."""
-        self._close_calls(turn.placed(), *_STOPPED)
+        self._close_calls(turn.placed(), STOPPED)
         if turn.step is not None:
             self._session.append("step/end", turn.placed())
         detail: dict[str, JSON] = {"steps": turn.steps, "tokens": turn.tokens}
         if turn.error:
             detail |= {"error": turn.error, "code": turn.error_code}
         self._session.append("turn/end", {"turn": turn.number, "reason": turn.reason, "detail": detail})
-
-
-_NOBODY_SAW = (
-    TOOL_NOT_STARTED,
-    "the host ended before this call of tool {name!r} started; nothing was done; call it again if it is still needed",
-)
-_CUT = (
-    TOOL_NOT_STARTED,
-    "tool {name!r} was not called, for the answer that calls it was cut short; call it again if it is needed",
-)
-_STOPPED = (ABORTED_BEFORE_DISPATCH, "tool {name!r} was not called: the turn was stopped before")
-_UNKNOWN = (
-    "the outcome of this call of tool {name!r} is unknown; look first what was done before calling it again"
-)
 
 
 def request_over(header: dict[str, JSON], history: History) -> Request:

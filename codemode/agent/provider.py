@@ -7,6 +7,7 @@ whole, or it is an error: a provider never returns part of one.
 from __future__ import annotations
 
 import contextlib
+import math
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol, TypeAlias
@@ -67,10 +68,16 @@ class Retry(Struct, frozen=True, kw_only=True):
     """In all, with the first."""
     first_seconds: float = 0.5
     max_seconds: float = 30.0
+    patience_seconds: float = 600.0
+    """A provider that asks for a longer wait than this is not waited for: what it refused stays refused."""
 
     def __post_init__(self) -> None:
-        if self.attempts < 1 or self.first_seconds < 0 or self.max_seconds < 0:
+        if self.attempts < 1 or not min(self.first_seconds, self.max_seconds, self.patience_seconds) >= 0:
             raise ValueError(f"{self!r}: at least one attempt, and no negative time")
+
+    def is_over(self, failed: int, retry_after: float | None = None) -> bool:
+        """Whether nothing is tried again after the `failed`-th attempt (from 1)."""
+        return failed >= self.attempts or (retry_after or 0.0) > self.patience_seconds
 
     def wait(self, failed: int, retry_after: float | None = None) -> float:
         """Return the seconds to wait after the `failed`-th attempt (from 1)."""
@@ -127,6 +134,8 @@ def status_error(
     try:
         seconds = float(retry_after) if retry_after is not None else None
     except ValueError:  # a date
+        seconds = None
+    if seconds is not None and not 0 <= seconds < math.inf:
         seconds = None
     return ProviderError(
         f"{name} answered with status {status}: {words or message}",

@@ -32,6 +32,9 @@ __all__ = ["AnthropicStream"]
 _TEXT_DELTAS = {"text_delta": "text", "thinking_delta": "thinking"}
 """Deltas that add text to a field of that name of their block."""
 
+_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_THINKING = frozenset({"thinking", "redacted_thinking"})
+
 _PERMANENT = frozenset(
     {"invalid_request_error", "authentication_error", "permission_error", "not_found_error", "request_too_large",
      "billing_error"}
@@ -122,18 +125,25 @@ class AnthropicStream:
         if not self._is_cut():
             for block in self._blocks.values():
                 if block.problem is not None:
-                    raise StreamError(block.problem)
+                    raise self._spoiled(block)
         frozen_object({name: value for name, value in self._message.items() if name != "content"}, "message")
         self._is_complete = True
 
+    def _spoiled(self, block: _Block) -> StreamError:
+        assert self._message is not None
+        if stop_of(self._message["stop_reason"]) == "refusal":  # it would refuse again
+            words = f"the model refused inside the call of {block.name!r}; nothing was called or kept"
+            return StreamError(words, retryable=False)
+        return StreamError(block.problem or "")
+
     def _is_cut(self) -> bool:
-        """Whether the bound of tokens was reached inside a block that has to be whole to go back."""
+        """Whether the bound of tokens was reached inside a block that has to be whole to go back, or after
+        thinking that nothing follows, with which no turn may end."""
         assert self._message is not None
         if stop_of(self._message["stop_reason"]) not in ("max-tokens", "context-full") or not self._blocks:
             return False
         last = self._blocks[len(self._blocks) - 1]
-        unsigned = last.kind == "thinking" and not last.wire().get("signature")
-        return last.kind == "tool_use" or last.problem is not None or unsigned
+        return last.kind in _CALLS or last.kind in _THINKING or last.problem is not None
 
     def turn(self) -> AssistantTurn:
         with as_expected(self._message):
@@ -146,7 +156,7 @@ class AnthropicStream:
             raise StreamError("the stream ended before the message was complete; what had come is dropped")
         if self._is_cut():
             last = self._blocks[len(self._blocks) - 1]
-            what = "thinking" if last.kind == "thinking" else f"the call of {last.name!r}"
+            what = "thinking" if last.kind in _THINKING else f"the call of {last.name!r}"
             raise TruncatedTurnError(
                 f"the answer reached its bound of tokens inside {what}; nothing was called or kept. Allow more "
                 "tokens for an answer (max_tokens), or ask for less at a time"
@@ -201,6 +211,8 @@ class _Block:
         self.is_closed = True
         if self._json:
             self._parse(joined(self._json))
+        elif self.kind == "tool_use" and not isinstance(self._start.get("input", {}), dict):
+            self.problem = self._no_object()
         self.wire()
         return [Piece("call", str(self.name))] if self.kind == "tool_use" and self.problem is None else []
 
@@ -212,9 +224,10 @@ class _Block:
         if isinstance(value, dict):
             self._input = value
         else:
-            self.problem = (
-                f"the input of the call of {self.name!r} is no JSON object when its block has ended"
-            )
+            self.problem = self._no_object()
+
+    def _no_object(self) -> str:
+        return f"the input of the call of {self.name!r} is no JSON object when its block has ended"
 
     def wire(self) -> dict[str, JSON]:
         """Return the block, complete and frozen."""

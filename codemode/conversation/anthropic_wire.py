@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from codemode.conversation import results as r
+from codemode.conversation.blocks import Block, ToolResult, user_block
 from codemode.conversation.requests import Request
 from codemode.conversation.results import ContentResult
-from codemode.conversation.turns import Stop
+from codemode.conversation.turns import Stop, Turn, is_blank
 from codemode.values import JSON, thaw
 
 __all__ = ["NAME", "convert", "request_body", "stop_of"]
@@ -67,12 +69,18 @@ def stop_of(reason: JSON) -> Stop:
 
 
 def request_body(request: Request) -> dict[str, JSON]:
-    """Return a request as the API takes it; the turns of the model are the very objects that it sent."""
+    """Return a request as the API takes it; the blocks of the model's turns are the very objects that it sent.
+
+    What the API sends and does not take back is left out of it: blank text, beside other blocks of a turn.
+    """
     body: dict[str, JSON] = {
         "model": request.model,
         "max_tokens": request.max_tokens,
         "messages": [
-            {"role": turn.role, "content": [thaw(block.wire) for block in turn.content]}
+            {
+                "role": turn.role,
+                "content": [_sent(block) for block in turn.content if _can_be_sent(turn, block)],
+            }
             for turn in request.turns
         ],
     }
@@ -85,3 +93,22 @@ def request_body(request: Request) -> dict[str, JSON]:
         options["tools"] = [*body.get("tools", []), *options["tools"]]
     body.update(options)
     return body
+
+
+def _can_be_sent(turn: Turn, block: Block) -> bool:
+    """Whether the API takes a block: of a text it says "must be non-empty", and "must contain non-whitespace text"."""
+    return not is_blank(block) or all(map(is_blank, turn.content))
+
+
+def _sent(block: Block) -> JSON:
+    """Return a block as the API takes it: of a failed call "all content must be type text", and "cannot be empty"."""
+    wire: Any = thaw(block.wire)
+    if isinstance(block, ToolResult) and isinstance(wire.get("content"), list):
+        content = [each for each in wire["content"] if not is_blank(user_block(each))]
+        if block.is_error:
+            texts = [each for each in content if each["type"] == "text"]
+            content = texts or [
+                {"type": "text", "text": "Error: the call failed, and there is no text about it"}
+            ]
+        wire["content"] = content
+    return wire

@@ -14,6 +14,7 @@ from msgspec import Struct
 from codemode.values import JSON, FrozenDict, freeze
 
 __all__ = [
+    "ITEM_CALLS",
     "AssistantBlock",
     "Block",
     "CodeExecution",
@@ -101,6 +102,10 @@ class Reasoning(Block, frozen=True):
         return "\n".join(_text(part.get("text")) for part in parts if isinstance(part, dict)) if parts else ""
 
 
+ITEM_CALLS = frozenset({"function_call", "custom_tool_call"})
+"""Calls that are items with an id of their own beside that of the call (`call_id`), which a result refers to."""
+
+
 class ToolUse(Block, frozen=True):
     """A call of one of our tools, complete. `input` was parsed when the block had closed, not before."""
 
@@ -110,7 +115,7 @@ class ToolUse(Block, frozen=True):
     @property
     def id(self) -> str:
         """What its result has to name."""
-        return _text(self.wire.get("call_id") or self.wire.get("id"))
+        return _text(self.wire.get("call_id" if self.type in ITEM_CALLS else "id"))
 
     @property
     def name(self) -> str:

@@ -44,8 +44,9 @@ def to_block(result: Result) -> AssistantBlock:
         case r.ReasoningResult():
             return b.Reasoning(wire)
         case r.ToolCallResult():
-            _require(wire, "call_id" if "call_id" in wire or "arguments" in wire else "id", "name")
-            return b.ToolUse(wire, _input(wire))
+            is_item = wire.get("type") in b.ITEM_CALLS
+            _require(wire, "call_id" if is_item else "id", "name")
+            return b.ToolUse(wire, _input(wire, "arguments" if is_item else "input"))
         case r.CustomToolCallResult():
             _require(wire, "call_id", "name", "input")
             return b.CustomToolUse(wire, wire["input"])
@@ -101,13 +102,13 @@ def _require(wire: dict[str, JSON], *fields: str) -> None:
         raise IncompleteStateError([f"{wire.get('type')}.{name}" for name in missing])
 
 
-def _input(wire: dict[str, JSON]) -> JSON:
+def _input(wire: dict[str, JSON], field: str) -> JSON:
     """Return the arguments of a call: an object as it is; text as the JSON in it, or itself if it holds none."""
-    given = wire["arguments"] if "arguments" in wire else wire.get("input")
+    given = wire.get(field)
     if isinstance(given, dict):
         return given
     if not isinstance(given, str):
-        raise IncompleteStateError([f"{wire.get('type')}.{'arguments' if 'arguments' in wire else 'input'}"])
+        raise IncompleteStateError([f"{wire.get('type')}.{field}"])
     try:
         return freeze(json.loads(given) if given.strip() else {})
     except (ValueError, InvalidValue, RecursionError):

@@ -32,6 +32,7 @@ class OpenAIStream:
     """See `streams.Stream`."""
 
     def __init__(self) -> None:
+        self._begun: set[int] = set()
         self._items: dict[int, dict[str, JSON]] = {}
         self._seen: set[int] = set()
         self._response: dict[str, JSON] | None = None
@@ -62,6 +63,8 @@ class OpenAIStream:
         kind = event["type"]
         if kind in _SHOWN:
             return [Piece("text" if _SHOWN[kind] == "text" else "thinking", str(event["delta"]))]
+        if kind == "response.output_item.added":
+            self._begun.add(event["output_index"])
         if kind == "response.output_item.done":
             return self._item(event["output_index"], frozen_object(event["item"], "item"))
         if kind in ("response.completed", "response.incomplete"):
@@ -85,6 +88,9 @@ class OpenAIStream:
     def _finish(self, response: dict[str, JSON]) -> None:
         if sorted(self._items) != list(range(len(self._items))):
             raise StreamError(f"the response ended with items {sorted(self._items)}: one is missing")
+        lost = sorted(self._begun - self._items.keys())
+        if lost:
+            raise StreamError(f"the response ended without the end of the items {lost}, which had begun")
         listed = response.get("output") or []
         if listed and [_key(item) for item in listed] != [
             _key(self._items[at]) for at in sorted(self._items)

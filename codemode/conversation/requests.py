@@ -10,13 +10,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from codemode.conversation.blocks import Text
 from codemode.conversation.pairing import check_pairing
-from codemode.conversation.turns import AssistantTurn, Turn, UserTurn, check_seal
+from codemode.conversation.turns import AssistantTurn, Turn, UserTurn, check_seal, is_blank
 from codemode.errors import ConversationError, IncompleteStateError
 from codemode.values import JSON, FrozenDict, freeze
 
-__all__ = ["Request", "build_request"]
+__all__ = ["Request", "build_request", "check_turns"]
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -45,18 +44,40 @@ def build_request(
 ) -> Request:
     """Return a request over a conversation, checked.
 
-    The conversation begins with the user and ends with the user, or with a turn that the provider paused.
+    The conversation begins with the user and ends with the user, or with a turn that the provider paused. A turn
+    of the model that says nothing (thinking alone, blank text) is passed over, whole.
 
-    Raises `PairingError` if calls and results do not belong together; `AlteredTurnError` if a turn of the model
-    is not what was received; `IncompleteStateError` if there is nothing to answer; `ConversationError` if a turn
-    was received from another kind of provider, whose opaque blocks this one cannot read.
+    Raises as `check_turns` does, and `IncompleteStateError` if there is nothing to answer.
     """
     kept = tuple(turn for turn in turns if turn.content)
+    check_turns(kept, provider)
     if not kept:
         raise IncompleteStateError(["a user turn to answer"])
-    if not isinstance(kept[0], UserTurn):
+    last = kept[-1]
+    if isinstance(last, AssistantTurn) and last.stop != "pause":
+        raise IncompleteStateError([f"a user turn after turn {len(kept) - 1}, which the model has finished"])
+    return Request(
+        provider=provider,
+        model=model,
+        turns=tuple(_that_say_something(kept)),
+        max_tokens=max_tokens,
+        system=system,
+        tools=tuple(freeze(each) for each in tools),
+        options=freeze(options or {}),
+    )
+
+
+def check_turns(turns: Sequence[Turn], provider: str) -> None:
+    """Check a conversation as far as it has come; nothing needs to be asked in it, nor to be in it at all.
+
+    Raises `PairingError` if calls and results do not belong together; `AlteredTurnError` if a turn of the model
+    is not what was received; `IncompleteStateError` if it does not begin with the user; `ConversationError` if a
+    turn was received from another kind of provider, whose opaque blocks this one cannot read, or stands where
+    none can.
+    """
+    if turns and not isinstance(turns[0], UserTurn):
         raise IncompleteStateError(["the user turn that the first turn of the model answers"])
-    for index, turn in enumerate(kept):
+    for index, turn in enumerate(turns):
         if isinstance(turn, AssistantTurn):
             if turn.provider != provider:
                 raise ConversationError(
@@ -64,20 +85,21 @@ def build_request(
                     f"{turn.provider!r}, or begin a new conversation"
                 )
             check_seal(turn, index)
-        _check_order(kept, index)
-    check_pairing(kept)
-    last = kept[-1]
-    if isinstance(last, AssistantTurn) and last.stop != "pause":
-        raise IncompleteStateError([f"a user turn after turn {len(kept) - 1}, which the model has finished"])
-    return Request(
-        provider=provider,
-        model=model,
-        turns=kept,
-        max_tokens=max_tokens,
-        system=system,
-        tools=tuple(freeze(each) for each in tools),
-        options=freeze(options or {}),
-    )
+    check_pairing(turns)  # first, for it names ids
+    for index in range(len(turns)):
+        _check_order(turns, index)
+
+
+def _that_say_something(turns: Sequence[Turn]) -> list[Turn]:
+    """Leave out turns of the model that say nothing; what the user said before and after one is then one turn."""
+    kept: list[Turn] = []
+    for turn in turns:
+        if isinstance(turn, AssistantTurn) and turn.says_nothing:
+            continue
+        if kept and isinstance(turn, UserTurn) and isinstance(kept[-1], UserTurn):
+            turn = UserTurn((*kept.pop().content, *turn.content))
+        kept.append(turn)
+    return kept
 
 
 def _check_order(turns: Sequence[Turn], index: int) -> None:
@@ -92,5 +114,5 @@ def _check_order(turns: Sequence[Turn], index: int) -> None:
     if isinstance(before, UserTurn):
         raise ConversationError(f"turns {index - 1} and {index} are both the user's; they belong into one")
     for block in turn.content:
-        if isinstance(block, Text) and not block.text:
+        if is_blank(block):
             raise ConversationError(f"turn {index} holds an empty text, which providers refuse")

@@ -13,11 +13,20 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from codemode.conversation.blocks import AssistantBlock, ToolUse, UserBlock
+from codemode.conversation.blocks import (
+    AssistantBlock,
+    Block,
+    Reasoning,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolUse,
+    UserBlock,
+)
 from codemode.errors import AlteredTurnError
 from codemode.values import JSON
 
-__all__ = ["AssistantTurn", "Stop", "Turn", "UserTurn", "check_seal", "seal_of"]
+__all__ = ["AssistantTurn", "Stop", "Turn", "UserTurn", "check_seal", "is_blank", "seal_of"]
 
 Stop: TypeAlias = Literal["end", "tool-calls", "max-tokens", "context-full", "pause", "refusal", "other"]
 """Why the model stopped, in words that all providers share; the provider's own word is in the envelope."""
@@ -51,6 +60,18 @@ class AssistantTurn(Struct, frozen=True, kw_only=True):
     def calls(self) -> tuple[ToolUse, ...]:
         """The calls of our tools, in the model's order."""
         return tuple(block for block in self.content if isinstance(block, ToolUse))
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it is over and holds no more than thinking and blank text. Providers send such turns, and
+        refuse a conversation in which one comes back."""
+        silent = Thinking | RedactedThinking | Reasoning
+        return self.stop != "pause" and all(is_blank(b) or isinstance(b, silent) for b in self.content)
+
+
+def is_blank(block: Block) -> bool:
+    """Whether a block is text without anything but white space."""
+    return isinstance(block, Text) and not block.text.strip()
 
 
 Turn: TypeAlias = UserTurn | AssistantTurn

@@ -204,6 +204,9 @@ async def test_cancelling_leaves_nothing_and_the_next_answer_comes():
         (refused(500), True, None, "status 500"),
         (refused(429, "rate_limit_error", **{"retry-after": "7"}), True, 7.0, "status 429"),
         (refused(429, **{"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}), True, None, "status 429"),
+        (refused(429, **{"retry-after": "inf"}), True, None, "status 429"),
+        (refused(429, **{"retry-after": "nan"}), True, None, "status 429"),
+        (refused(429, **{"retry-after": "-3"}), True, None, "status 429"),
         (refused(400, "invalid_request_error"), False, None, "status 400: .*not now"),
         (refused(401, "authentication_error"), False, None, "status 401"),
     ],
@@ -292,7 +295,9 @@ def test_waits_double_up_to_a_bound_and_follow_what_the_provider_asks():
         assert all(longest / 2 <= wait <= longest for wait in waits)
         assert len(waits) > 1
     assert retry.wait(1, retry_after=20) == 20
-    for wrong in ({"attempts": 0}, {"first_seconds": -1}, {"max_seconds": -1}):
+    assert [retry.is_over(failed) for failed in (1, 4, 5)] == [False, False, True]
+    assert [retry.is_over(1, asked) for asked in (600, 601)] == [False, True]
+    for wrong in ({"attempts": 0}, {"first_seconds": -1}, {"max_seconds": -1}, {"patience_seconds": -1}):
         with pytest.raises(ValueError, match="at least one attempt"):
             Retry(**wrong)
 

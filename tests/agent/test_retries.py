@@ -89,6 +89,14 @@ async def test_waits_grow_and_follow_the_provider(autojump_clock: trio.testing.M
     assert took == pytest.approx(sum(waits))
 
 
+async def test_a_provider_that_asks_for_too_long_a_wait_is_not_waited_for():
+    model = Scripted([ProviderError("come back tomorrow", retryable=True, retry_after=86_400.0)])
+    async with engine() as cm:
+        result = await agent(cm, model).run("go")
+        assert list(cm.session.events(types="step/retry")) == []
+    assert (result.reason, result.error, len(model.requests)) == ("error", "come back tomorrow", 1)
+
+
 async def test_an_answer_that_uses_an_id_twice_is_dropped():
     model = Scripted([answer(use("a"), use("a")), answer(use("a")), answer(said("ok"))])
     async with engine() as cm:

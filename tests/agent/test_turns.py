@@ -14,10 +14,12 @@ from tests.agent.scripted import (
     agent,
     check_log,
     check_requests,
+    committed,
     engine,
     pairs,
     texts,
 )
+from tests.conversation.checker import problems
 from tests.conversation.scripts import (
     answer,
     said,
@@ -92,9 +94,11 @@ async def test_blocks_can_be_said_and_nothing_cannot():
         await one.run([said("Look:"), picture])
         assert model.requests[0]["messages"][0]["content"] == [said("Look:"), picture]
         before = cm.session.next_seq
-        for nothing in ("", [], [said("")]):
+        for nothing in ("", " \n", [], [said("")], [picture, said(" ")]):
             with pytest.raises(ValueError, match="there is nothing to say"):
                 await one.run(nothing)
+        with pytest.raises(ValueError, match="results of calls are not said"):
+            await one.run([{"type": "tool_result", "tool_use_id": "a", "content": []}])
         assert cm.session.next_seq == before
     for name in ("max_tokens", "max_steps", "max_total_tokens", "keep_exchanges"):
         async with engine() as cm:
@@ -132,3 +136,19 @@ async def test_an_agent_that_is_gone_listens_no_more():
         del one
         gc.collect()
         assert cm.session._observers == ()
+
+
+async def test_a_turn_that_says_nothing_is_over_and_spoils_no_later_one():
+    silent = answer(thought(), said(""))
+    model = Scripted([answer(said(" "), use("a")), silent, answer(said("Yes?"))])
+    async with engine() as cm:
+        one = agent(cm, model)
+        result = await one.run("go")
+        assert (result.reason, result.text) == ("completed", "")
+        assert not one.is_waited_for
+        assert (await one.run("hm?")).text == "Yes?"
+        assert committed(cm.session.events())[1] == silent["content"]
+    messages = model.requests[2]["messages"]
+    assert problems(messages, [[said(" "), use("a")], silent["content"]]) == []
+    assert [message["role"] for message in messages] == ["user", "assistant", "user"]
+    assert messages[2]["content"][1] == said("hm?")

@@ -3,6 +3,9 @@
 It imports nothing of `codemode`. The rules: every call of an assistant turn is answered by exactly one result with
 its id in the very next user turn, and all in that one; no result is for another call; thinking and redacted
 blocks are, byte for byte and at their place, what was received; and no received block is missing or made up.
+
+And what the API itself refuses, though it sends it: blank text; of a failed call, what is no text, or nothing;
+a turn that is thinking alone. Such a text, or such a turn as a whole, has to be missing.
 """
 
 from __future__ import annotations
@@ -23,6 +26,16 @@ def problems(messages: list[dict[str, Any]], received: list[list[dict[str, Any]]
         content = message["content"]
         if not content:
             found.append(f"message {index} is empty")
+        if any(is_blank(block) for block in content):
+            found.append(f"message {index} has a blank text")
+        if message["role"] == "assistant" and content and not comes_back(content):
+            found.append(f"message {index} says nothing")
+        for block in content:
+            given = block.get("content") if block["type"] == "tool_result" else None
+            if given is not None and any(is_blank(part) for part in given):
+                found.append(f"message {index} has a result with a blank text")
+            if block.get("is_error") and {part["type"] for part in given or []} != {"text"}:
+                found.append(f"message {index} has a failed result that is no text")
         if index and messages[index - 1]["role"] == message["role"] == "user":
             found.append(f"messages {index - 1} and {index} are both the user's")
         uses = [b["id"] for b in content if b["type"] == "tool_use"] if message["role"] == "assistant" else []
@@ -45,9 +58,23 @@ def problems(messages: list[dict[str, Any]], received: list[list[dict[str, Any]]
                 found.append(f"message {index}: results do not come first")
     if received is not None:
         sent = [m["content"] for m in messages if m["role"] == "assistant"]
-        if [json.dumps(each) for each in sent] != [json.dumps(each) for each in received]:
+        if [json.dumps(each) for each in sent] != [json.dumps(each) for each in coming_back(received)]:
             found.append("what goes back of the model's turns is not what was received")
     return found
+
+
+def is_blank(block: dict[str, Any]) -> bool:
+    return block["type"] == "text" and not block["text"].strip()
+
+
+def comes_back(content: list[dict[str, Any]]) -> bool:
+    """Whether a turn of the model with this content is sent again."""
+    return not all(is_blank(b) or b["type"] in ("thinking", "redacted_thinking") for b in content)
+
+
+def coming_back(received: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
+    """What is sent again of turns of the model."""
+    return [[block for block in each if not is_blank(block)] for each in received if comes_back(each)]
 
 
 def response_problems(items: list[dict[str, Any]]) -> list[str]:

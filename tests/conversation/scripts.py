@@ -154,7 +154,8 @@ def response_events(whole: Json, size: int = 7) -> list[Json]:
 # -------------------------------------------------------------------------------- random answers
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
-FILLED = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
+FILLED = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).filter(str.strip)
+BLANK = st.sampled_from(["", " ", "\n\n"])
 JSON_VALUES = st.recursive(
     st.none()
     | st.booleans()
@@ -169,7 +170,7 @@ UNKNOWN_FIELDS = st.dictionaries(st.sampled_from(["x_new", "caller", "cache"]), 
 
 def blocks(id: st.SearchStrategy[str]) -> st.SearchStrategy[Json]:
     """Any block of an answer; calls take their ids from `id`."""
-    texts = st.builds(lambda text, more: said(text, **more), FILLED, UNKNOWN_FIELDS)
+    texts = st.builds(lambda text, more: said(text, **more), FILLED | BLANK, UNKNOWN_FIELDS)
     cited = st.builds(
         lambda text, cites: said(text, citations=cites),
         FILLED,

@@ -86,9 +86,20 @@ def test_events_that_come_twice_or_in_another_order_change_nothing_and_lost_item
         rest = [*right[:at], *right[at + 1 :]]
         if event["type"] != "response.output_item.done":
             assert play(rest).turn() == turn
-        else:
-            with pytest.raises(StreamError, match=r"one is missing|other items than had come"):
-                play(rest)
+            continue
+        with pytest.raises(StreamError, match=r"one is missing|without the end of the items"):
+            play(rest)
+        with pytest.raises(StreamError, match=r"one is missing|other items than had come"):
+            play([each for each in rest if each["type"] != "response.output_item.added"])
+
+
+def test_an_item_that_began_and_never_ended_is_missed_also_where_the_response_lists_none():
+    right = response_events(WHOLE)
+    del right[-2]  # the end of the last call
+    right[-1] = {**right[-1], "response": {**right[-1]["response"], "output": []}}
+    with pytest.raises(StreamError, match=r"without the end of the items \[3\]") as caught:
+        play(right)
+    assert caught.value.retryable
 
 
 def test_an_item_that_comes_twice_and_differs_ends_the_stream():

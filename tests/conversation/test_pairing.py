@@ -18,17 +18,19 @@ from codemode.conversation import (
     check_pairing,
     close_calls,
     exchanges,
+    image,
     open_calls,
     pairing_violations,
     prune,
     text,
+    tool_result,
 )
 from codemode.conversation.anthropic_wire import request_body
 from codemode.conversation.blocks import Text, Thinking, user_block
 from codemode.conversation.requests import Request
 from codemode.errors import AlteredTurnError, ConversationError, IncompleteStateError, PairingError
 from codemode.values import freeze
-from tests.conversation.checker import problems
+from tests.conversation.checker import coming_back, problems
 from tests.conversation.scripts import FILLED, Json, answer, answers, called, redacted, said, thought, use
 from tests.conversation.support import asked, received, received_message, result, results, unknown
 
@@ -230,6 +232,7 @@ def test_context_is_saved_by_leaving_out_whole_exchanges():
         ([asked(), asked()], ConversationError, "turns 0 and 1 are both the user's"),
         ([asked(), received(said("1")), received(said("2")), asked()], ConversationError, "both the model's"),
         ([UserTurn((text(""),))], ConversationError, "an empty text"),
+        ([UserTurn((text(" \n"),))], ConversationError, "an empty text"),
         (
             [
                 asked(),
@@ -256,6 +259,43 @@ def test_a_paused_turn_is_sent_back_for_the_provider_to_go_on_with():
 
 def test_a_turn_without_content_is_passed_over():
     assert len(sent([asked(), TWO, results("toolu_01", "toolu_02"), received()])) == 3
+
+
+@pytest.mark.parametrize(
+    "silent", [[thought()], [redacted(), said("")], [said(" \n")], [thought(), said("\n\n")]]
+)
+def test_a_turn_that_says_nothing_is_kept_and_passed_over_whole(silent: list[Json]):
+    """The API sends such turns, and refuses every later request in which one comes back."""
+    turn = received(*silent)
+    assert [dict(block.wire) for block in turn.content] == silent
+    assert sent([asked("1"), turn, asked("2")]) == [{"role": "user", "content": [said("1"), said("2")]}]
+    with pytest.raises(IncompleteStateError, match="which the model has finished"):
+        request([asked("1"), turn])
+    paused = received(*silent, stop="pause_turn")
+    assert len(sent([asked("1"), paused])) == 2
+
+
+def test_blank_text_is_kept_and_does_not_come_back():
+    content = [thought(), said(""), said("Checking."), said("\n"), use("t")]
+    turn = received(*content)
+    assert [dict(block.wire) for block in turn.content] == content
+    assert sent([asked(), turn, results("t")])[1]["content"] == [thought(), said("Checking."), use("t")]
+
+
+def test_a_result_goes_as_the_api_takes_it():
+    turn = received(use("a"), use("b"), use("c"))
+    picture: Json = dict(image("aGk=", "image/png").wire)
+    given = [
+        tool_result("a", [said(" "), picture]),
+        tool_result("b", [said("no"), picture], is_error=True),
+        tool_result("c", [picture], is_error=True),
+    ]
+    content = [each["content"] for each in sent([asked(), turn, UserTurn(tuple(given))])[2]["content"]]
+    assert content == [
+        [picture],
+        [said("no")],
+        [said("Error: the call failed, and there is no text about it")],
+    ]
 
 
 def test_tools_of_the_provider_stand_beside_ours():
@@ -303,7 +343,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Turn], list[Json]]:
 @given(histories())
 def test_a_request_over_any_history_is_valid_by_an_independent_judge(history: tuple[list[Turn], list[Json]]):
     turns, answers_ = history
-    contents = [message["content"] for message in answers_]
+    contents = coming_back([message["content"] for message in answers_])
     assert problems(sent(turns), contents) == []
     for keep in range(1, len(exchanges(turns)) + 1):
         pruned = sent(prune(turns, keep))
@@ -337,7 +377,7 @@ def test_a_history_that_was_damaged_is_refused_whenever_the_judge_refuses_it(
         damaged[at] = msgspec.structs.replace(
             turns[at], content=(*content[:block], *part, *content[block + 1 :])
         )
-    contents = [message["content"] for message in answers_]
+    contents = coming_back([message["content"] for message in answers_])
     try:
         messages = sent(damaged)
     except ConversationError:
@@ -376,6 +416,19 @@ def test_the_judge_finds_what_it_is_for():
     ]
     for messages in wrong:
         assert problems(messages), messages
+    failed = {"type": "tool_result", "tool_use_id": "a", "is_error": True}
+    one = [user, {"role": "assistant", "content": [use("a")]}]
+    picture = {"type": "image", "source": {}}
+    wrong = [
+        [user, {"role": "assistant", "content": [said("x"), said(" ")]}, user],
+        [user, {"role": "assistant", "content": [thought(), redacted()]}, user],
+        [{"role": "user", "content": [said("\n")]}],
+        [*one, {"role": "user", "content": [{**failed, "content": []}]}],
+        [*one, {"role": "user", "content": [{**failed, "content": [said("x"), picture]}]}],
+        [*one, {"role": "user", "content": [{**failed, "is_error": False, "content": [said("")]}]}],
+    ]
+    for messages in wrong:
+        assert len(problems(messages)) == 1, messages
     assert problems([user, calls, ok("a", "b")], [[use("a")]]) == [
         "what goes back of the model's turns is not what was received"
     ]

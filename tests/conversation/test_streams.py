@@ -313,6 +313,38 @@ def test_input_that_is_no_json_object_when_its_block_has_ended_is_no_call():
             play(cut_call(text, "tool_use")).turn()
 
 
+def test_input_that_came_whole_with_the_start_of_its_block_is_an_object_too():
+    whole = events(answer(use("t", "write")), ping=False)
+    for wrong in ("{}", [1], None, 3):
+        begun = {**whole[1], "content_block": {**whole[1]["content_block"], "input": wrong}}
+        with pytest.raises(StreamError, match="the input of the call of 'write' is no JSON object"):
+            play([whole[0], begun, *whole[3:]]).turn()
+    begun = {**whole[1], "content_block": {**whole[1]["content_block"], "input": {"path": "a"}}}
+    assert play([whole[0], begun, *whole[3:]]).turn().calls[0].input == {"path": "a"}
+
+
+def test_a_refusal_inside_a_call_is_not_asked_for_again():
+    with pytest.raises(StreamError, match="refused inside the call of 'write'; nothing was called") as caught:
+        play(cut_call('{"path": "a', "refusal"))
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}},
+        {"type": "mcp_tool_use", "id": "m", "name": "look", "server_name": "s", "input": {}},
+        thought(),
+        redacted(),
+    ],
+)
+def test_a_bound_of_tokens_after_what_has_to_be_followed_by_something_is_no_turn(last: Json):
+    """A call of the provider's own without its result, or thinking at the end, is refused when it comes back."""
+    with pytest.raises(TruncatedTurnError, match="nothing was called or kept"):
+        play(events(answer(said("Well."), last, stop="max_tokens"))).turn()
+    assert play(events(answer(said("Well."), last, stop="pause_turn"))).turn().stop == "pause"
+
+
 def test_thinking_without_its_signature_is_incomplete_and_says_so():
     right = events(answer(thought(), use("t")))
     unsigned = [each for each in right if each.get("delta", {}).get("type") != "signature_delta"]

@@ -45,6 +45,7 @@ WHOLE = freeze(
         "call_id": "1",
         "name": "n",
         "input": "{}",
+        "arguments": "{}",
         "thinking": "",
         "signature": "s",
         "data": "d",
@@ -169,12 +170,41 @@ def test_what_a_block_cannot_go_back_without_is_missed_by_name():
     for wire, missing in [
         ({"type": "tool_use", "name": "n", "input": {}}, "tool_use.id"),
         ({"type": "tool_use", "id": "1", "name": "n"}, "tool_use.input"),
+        ({"type": "tool_use", "call_id": "1", "name": "n", "input": {}}, "tool_use.id"),
         ({"type": "thinking", "thinking": "hm"}, "thinking.signature"),
         ({"type": "redacted_thinking"}, "redacted_thinking.data"),
+        ({"type": "function_call", "id": "1", "name": "n", "arguments": "{}"}, "function_call.call_id"),
+        ({"type": "function_call", "call_id": "1", "name": "n", "input": {}}, "function_call.arguments"),
     ]:
+        converter = openai_wire if wire["type"] == "function_call" else anthropic_wire
         with pytest.raises(IncompleteStateError) as caught:
-            to_block(anthropic_wire.convert(freeze(wire)))
+            to_block(converter.convert(freeze(wire)))
         assert caught.value.missing == (missing,)
+
+
+def test_fields_that_a_call_has_beside_those_of_its_format_say_nothing_of_it():
+    used = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "n",
+        "input": {"a": 1},
+        "call_id": "x",
+        "arguments": "{}",
+    }
+    block = to_block(anthropic_wire.convert(freeze(used)))
+    assert isinstance(block, ToolUse)
+    assert (block.id, block.input) == ("toolu_1", {"a": 1})
+    item = {
+        "type": "function_call",
+        "id": "fc",
+        "call_id": "c",
+        "name": "n",
+        "arguments": '{"a": 1}',
+        "input": {},
+    }
+    block = to_block(openai_wire.convert(freeze(item)))
+    assert isinstance(block, ToolUse)
+    assert (block.id, block.input) == ("c", {"a": 1})
 
 
 def test_type_checking_fails_when_a_result_grows_alone(tmp_path):
