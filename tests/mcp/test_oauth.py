@@ -12,6 +12,7 @@ import trio
 from codemode import CodeMode
 from codemode.mcp import McpConfigError, McpError, load_config, mcp_tools
 from codemode.mcp.client import oauth as oauth_module
+from codemode.mcp.client.connection import Connection
 
 from .authorization import Person, world
 
@@ -120,6 +121,18 @@ async def test_a_login_that_cannot_be_asked_for_says_why(kept):
     async with world() as there:
         with pytest.raises(McpError, match="asking for a login failed: OSError: no display"):
             await use(there, broken)
+
+
+async def test_whoever_waits_for_a_login_can_stop(kept):
+    async with world() as there:
+        asked = trio.Event()
+        (server,) = load_config(config(there))
+        connection = Connection(server, lambda listing: None, lambda name, url: asked.set())
+        with trio.fail_after(5):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(connection.run)
+                await asked.wait()
+                connection.close()
 
 
 async def test_only_the_browser_of_this_login_ends_it(kept):

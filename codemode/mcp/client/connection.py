@@ -103,6 +103,8 @@ class Connection:
         """Let `run` end the connection in order, and return."""
         self._closing.set()
         self._wanted.set()
+        if self._getting_ready is not None:  # perhaps somebody who never logs in is waited for
+            self._getting_ready.cancel()
         self._end_session()
 
     async def run(self) -> None:
