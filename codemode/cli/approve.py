@@ -75,8 +75,8 @@ class Terminal:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self.writer = open(descriptor, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
-        self.before_asking: Callable[[], None] = lambda: None
-        """Called before something is asked; takes away what must not stand before a question."""
+        self.around_asking: Callable[[], None] = lambda: None
+        """Called before and after something is asked; takes away what must not stand beside a question."""
         self.is_asking = False
         self._reading = trio.Lock()
         self._patient = trio.CancelScope()  # around the wait of one that lets others go first
@@ -84,12 +84,13 @@ class Terminal:
     @contextlib.contextmanager
     def asking(self) -> Iterator[None]:
         """While this is entered, a question stands on the terminal, and nothing else is to be written there."""
-        self.before_asking()
+        self.around_asking()
         was_asking, self.is_asking = self.is_asking, True
         try:
             yield
         finally:
             self.is_asking = was_asking
+            self.around_asking()
 
     async def read_line(self, *, first: bool = False) -> str | None:
         """Wait for a line that somebody types; None when the terminal is gone. Cancellation reads nothing.

@@ -50,7 +50,7 @@ class Progress:
     async def show(self, terminal: Terminal | None) -> None:
         """Show the line whenever nothing was written for a while and nobody is asked something on `terminal`."""
         if terminal is not None:
-            terminal.before_asking = self.erase
+            terminal.around_asking = self.erase
         try:
             while True:
                 await trio.sleep(_REFRESH_SECONDS)
