@@ -110,7 +110,7 @@ async def _chat(
             tooling.registry, session=options.session, approver=approver, mode=options.mode
         ) as cm:
             tooling.begin(cm.session)
-            view = ChatView()
+            view = ChatView(terminal)
             agent = Agent(
                 cm,
                 provider,
@@ -125,7 +125,10 @@ async def _chat(
                 await nursery.start(talk.watch_interrupts)
                 code = await talk.go()
                 nursery.cancel_scope.cancel()
-            return talk.code if talk.code is not None else code
+            if talk.code is not None:
+                view.end()
+                code = talk.code
+            return code
     except* (SandboxUnavailable, SessionError, ConversationError) as group:
         code = _say_no(group)
     return code
@@ -149,6 +152,8 @@ class _Talk:
         with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
             task_status.started()
             async for number in signals:
+                if number == signal.SIGINT:
+                    self._view.interrupted()
                 if number == signal.SIGINT and self._turn is not None:
                     self._turn.cancel()
                 else:
@@ -189,11 +194,16 @@ class _Talk:
         try:
             with self._turn:
                 result = await (self._agent.run(line) if line else self._agent.go_on())
-                self._view.ended(result)
+                self._view.ended(result, self._how_to_go_on())
         finally:
             stopped, self._turn = self._turn.cancelled_caught, None
         if stopped:
             self._view.note("stopped")
+
+    def _how_to_go_on(self) -> str:
+        if self._agent.problem is not None:
+            return "this conversation cannot go on: /new begins another"
+        return "an empty line lets the model go on" if self._agent.is_waited_for else ""
 
 
 async def _lines(terminal: Terminal | None) -> AsyncIterator[str]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from codemode.agent import TurnResult, Watcher
+from codemode.cli.approve import Terminal
 from codemode.cli.terminal import paint, printable, write
 from codemode.content import text_of
 from codemode.conversation import AssistantTurn
@@ -23,17 +25,25 @@ __all__ = ["ChatView"]
 
 _LINES = 8  # of what a call gave; the model sees all of it
 _WIDTH = 200  # characters of a line that stands for something longer
+_LABEL = 60  # characters that tell a call from others beside it
 
 
 class ChatView(Watcher):
-    """Writes to standard output."""
+    """Writes to standard output. While a question stands on the `terminal`, what there is to show waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, terminal: Terminal | None = None) -> None:
         self._kind = ""  # of what was written last on a line that is still open
         self._is_open = False
+        self._printed: dict[str, list[str]] = {}  # by programs, which is shown as it comes
+        self._labels: dict[str, str] = {}  # of calls of one answer, where there are several
+        self._waiting: list[Callable[[], None]] = []
+        self._terminal = terminal
+        if terminal is not None:
+            terminal.before_asking = self._end_line
 
     def prompt(self) -> None:
         """Show that it is the user's turn."""
+        self._show_waiting()
         self._end_line()
         if sys.stdin.isatty():
             sys.stdout.write(paint("\n> ", "bold", sys.stdout))
@@ -41,6 +51,7 @@ class ChatView(Watcher):
 
     def note(self, text: str) -> None:
         """Say something about the chat itself."""
+        self._show_waiting()
         self._end_line()
         for line in text.split("\n"):
             self._paint(f"[{line}]" if "\n" not in text else line, "dim")
@@ -51,11 +62,16 @@ class ChatView(Watcher):
         if sys.stdin.isatty():
             write("\n")
 
-    def ended(self, result: TurnResult) -> None:
-        """A turn is over."""
+    def interrupted(self) -> None:
+        """Somebody typed Ctrl-C, which a terminal shows where its cursor is."""
+        self._is_open = self._is_open or (sys.stdin.isatty() and sys.stdout.isatty())
+
+    def ended(self, result: TurnResult, then: str) -> None:
+        """A turn is over; `then` says what can be done when it did not complete."""
         self._end_line()
         if result.reason != "completed":
-            self.note(f"the turn ended: {result.reason}" + (f": {result.error}" if result.error else ""))
+            said = [f"the turn ended: {result.reason}", result.error]
+            self.note("; ".join(filter(None, [": ".join(filter(None, said)), then])))
 
     # ------------------------------------------------------------------------------------- Watcher
 
@@ -77,19 +93,42 @@ class ChatView(Watcher):
         self._end_line()
         for call in turn.calls:
             self._show_call(call)
+        self._printed = {}
+        self._labels = {call.id: _label(call) for call in turn.calls} if len(turn.calls) > 1 else {}
 
     def printed(self, call_id: str, text: str) -> None:
+        self._printed.setdefault(call_id, []).append(text)
+        self._when_nothing_is_asked(lambda: self._show_printed(call_id, text))
+
+    def called(self, call: ToolUse, outcome: Outcome) -> None:
+        self._when_nothing_is_asked(lambda: self._show_outcome(call, outcome))
+
+    # ------------------------------------------------------------------------------------- writing
+
+    def _when_nothing_is_asked(self, show: Callable[[], None]) -> None:
+        self._waiting.append(show)
+        if self._terminal is None or not self._terminal.is_asking:
+            self._show_waiting()
+
+    def _show_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for show in waiting:
+            show()
+
+    def _show_printed(self, call_id: str, text: str) -> None:
         if self._kind != call_id:
             self._end_line()
             self._kind = call_id
         for line in text.splitlines(keepends=True):
             self._write(("" if self._is_open else "  ") + line)
 
-    def called(self, call: ToolUse, outcome: Outcome) -> None:
+    def _show_outcome(self, call: ToolUse, outcome: Outcome) -> None:
         self._end_line()
         head = paint("failed", "red", sys.stdout) if outcome.is_error else paint("ok", "green", sys.stdout)
-        sys.stdout.write(f"{paint(printable(call.name), 'bold', sys.stdout)} {head}\n")
-        lines = text_of(outcome.content).split("\n")
+        label = printable(self._labels.get(call.id, ""))
+        beside = f" {paint(label, 'dim', sys.stdout)}" if label else ""
+        sys.stdout.write(f"{paint(printable(call.name), 'bold', sys.stdout)} {head}{beside}\n")
+        lines = _lines_after(text_of(outcome.content), "".join(self._printed.pop(call.id, ())))
         for line in lines[:_LINES]:
             self._paint("  " + _short(line), "dim")
             self._end_line()
@@ -97,13 +136,13 @@ class ChatView(Watcher):
             self._paint(f"  … {len(lines) - _LINES} more lines", "dim")
             self._end_line()
 
-    # ------------------------------------------------------------------------------------- writing
-
     def _show_call(self, call: ToolUse) -> None:
         arguments: Any = call.input
         name = paint(printable(call.name), "bold", sys.stdout)
         if call.name == RUN_CODE and isinstance(arguments, dict) and isinstance(arguments.get("code"), str):
-            sys.stdout.write(f"{name} {printable(_short(str(arguments.get('description', ''))))}\n")
+            sys.stdout.write(
+                f"{name} {printable(_short(str(arguments.get('description', ''))))}".rstrip() + "\n"
+            )
             for number, line in enumerate(arguments["code"].rstrip("\n").split("\n"), start=1):
                 self._paint(f"  {number:3} | {line}", "cyan")
                 self._end_line()
@@ -131,3 +170,18 @@ class ChatView(Watcher):
 
 def _short(text: str) -> str:
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}… ({len(text)} characters)"
+
+
+def _label(call: ToolUse) -> str:
+    """What tells a call from the others of its answer: what a program is for, or the arguments."""
+    arguments: Any = call.input
+    what = arguments.get("description") if call.name == RUN_CODE and isinstance(arguments, dict) else None
+    text = what if isinstance(what, str) else json.dumps(arguments, ensure_ascii=False)
+    return text if len(text) <= _LABEL else f"{text[:_LABEL]}…"
+
+
+def _lines_after(text: str, printed: str) -> list[str]:
+    """The lines of what a call gave, without what its program printed, if it begins with all of that."""
+    if text in (printed, printed.removesuffix("\n")):
+        return []
+    return (text.removeprefix(printed) if printed.endswith("\n") else text).split("\n")

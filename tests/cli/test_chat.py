@@ -104,7 +104,6 @@ async def test_messages_from_a_pipe_are_answered_line_by_line(place: Path):
         "    2 | return tools.read('a.txt')['totalLines']",
         "  hi",
         "run_code ok",
-        "  hi",
         "  2",
         "Two lines.",
         "[a new conversation begins]",
@@ -128,7 +127,7 @@ async def test_a_session_is_gone_on_with_also_where_a_turn_did_not_come_to_its_e
         second = await chat(server, place, "\n", *options)
     assert first.stdout.decode().splitlines() == [
         "Hello.",
-        "[the turn ended: error: anthropic answered with status 401: not now]",
+        "[the turn ended: error: anthropic answered with status 401: not now; an empty line lets the model go on]",
     ]
     assert second.stdout.decode().splitlines() == [
         "[the last turn did not come to its end; an empty line lets the model go on]",
@@ -253,6 +252,36 @@ async def test_on_a_terminal_calls_are_approved_and_a_turn_can_be_stopped(place:
     assert problems(server.requests[3]["messages"]) == []
 
 
+async def test_while_a_question_stands_nothing_else_is_shown_and_calls_are_told_apart(place: Path):
+    program = """
+import asyncio
+async def ask():
+    return await tools.remove('a.txt')
+async def talk():
+    await asyncio.sleep(0.05)
+    print('I talk')
+await asyncio.gather(ask(), talk())
+print('end')
+"""
+    calls = answer(
+        run_code("p", program), use("q", "run_code", code="await asyncio.sleep(60)", description="rest")
+    )
+    async with recorded(plays(calls, answer(said("Well.")))) as server:
+        screen = Terminal(place, environment(server), "--model", "m1", "--tools", "own:remove")
+        await screen.until("\n> ")
+        screen.type("Go.\n")
+        await screen.until("[n] no: ")
+        await trio.sleep(0.3)
+        screen.type("y\n")
+        await screen.until("run_code ok look\n")
+        assert screen.text == "y\n  I talk\n  end\nrun_code ok look\n"
+        screen.type("\x03")  # in the second program
+        await screen.until("[stopped]\n\n> ")
+        assert screen.text.startswith("^C\nrun_code failed rest\n  Error: ")
+        screen.type("\x04")
+        assert await screen.ended() == 0
+
+
 async def test_an_interrupt_at_the_prompt_ends_the_chat_with_its_log_complete(place: Path):
     async with recorded(plays(answer(said("Hello.")))) as server:
         screen = Terminal(place, environment(server), "--model", "m1", "--session", "c.db")
@@ -260,6 +289,7 @@ async def test_an_interrupt_at_the_prompt_ends_the_chat_with_its_log_complete(pl
         screen.type("hi\n")
         await screen.until("Hello.\n\n> ")
         screen.type("\x03")
+        await screen.until("^C\n")  # what comes next begins on a line of its own
         assert await screen.ended() == 130
     with Session.read(place / "c.db") as reader:
         assert [event.type for event in reader.events()][-2:] == ["step/end", "turn/end"]
