@@ -63,7 +63,7 @@ async def test_without_a_model_it_says_how_to_name_one(tmp_path: Path):
     for given, said_so in [("", "is not set"), ("gpt", "='gpt'"), ("anthropic:", "='anthropic:'")]:
         done = await run(None, tmp_path, "--toolkit", "agents", CODEMODE_AGENT_MODEL=given)
         assert done.returncode == 2
-        error = done.stderr.decode()
+        error = json.loads(done.stdout)["error"]["message"]
         assert "--toolkit agents: agents need a model, and CODEMODE_AGENT_MODEL" in error
         assert said_so in error
         assert "set it to PROVIDER:MODEL, the provider being anthropic or openai" in error
