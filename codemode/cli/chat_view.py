@@ -39,7 +39,7 @@ class ChatView(Watcher):
         self._waiting: list[Callable[[], None]] = []
         self._terminal = terminal
         if terminal is not None:
-            terminal.before_asking = self._end_line
+            terminal.around_asking = self._around_question
 
     def prompt(self) -> None:
         """Show that it is the user's turn."""
@@ -109,6 +109,11 @@ class ChatView(Watcher):
         self._waiting.append(show)
         if self._terminal is None or not self._terminal.is_asking:
             self._show_waiting()
+
+    def _around_question(self) -> None:
+        if self._terminal is not None and not self._terminal.is_asking:
+            self._show_waiting()
+        self._end_line()
 
     def _show_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
