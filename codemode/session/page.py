@@ -17,6 +17,7 @@ from msgspec import UNSET
 
 from codemode.content import Content, Text
 from codemode.rendering import cut_middle, json_text
+from codemode.session.message_lines import message_lines
 from codemode.session.page_style import STYLE
 from codemode.session.page_text import block, inline, lines_of, picture
 from codemode.session.page_waterfall import MAX_CALLS, waterfall
@@ -161,9 +162,10 @@ def _entry(entry: Replayed, anchor: str, has_room: Callable[[], bool]) -> Iterat
             yield _block(json_text(entry.detail))
         yield _recovered(entry.recovered)
     elif isinstance(entry, ReplayedMessage):
-        yield f'<section class="message" id="{anchor}"><details{_open_if_short(json_text(entry.message))}>'
+        text = "\n".join(line.text for line in message_lines(entry.message))
+        yield f'<section class="message" id="{anchor}"><details{_open_if_short(text)}>'
         yield f"<summary>Message from {entry.role} {_clock(entry.time)}</summary>"
-        yield _block(json_text(entry.message))
+        yield _block(text)
         yield "</details></section>\n"
     else:
         yield f'<section class="direct" id="{anchor}">\n<h2>{_name(entry)} {_badge(entry)} '

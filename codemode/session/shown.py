@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Literal
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
 from codemode.content import Content, Text, content_from_json
 from codemode.rendering import json_text
 from codemode.session.events import KNOWN, Event
+from codemode.session.message_lines import message_lines
 from codemode.session.replay import (
     Replayed,
     ReplayedCall,
@@ -20,33 +19,21 @@ from codemode.session.replay import (
     ReplayedRun,
     ReplayedTurn,
 )
-from codemode.values import JSON
+from codemode.session.shown_lines import Line, indented, labelled, one_line, section
 
 __all__ = ["Line", "duration", "moment", "one_line", "render", "render_event"]
-
-_SHORT = 90  # characters of arguments that still stand on the line of their label
-
-
-class Line(Struct, frozen=True):
-    """One line of text, without its newline, and what it is: a title at the margin, or something under one.
-
-    Lines that hold what tools or models wrote are always indented, so that none can pass for a title.
-    """
-
-    text: str
-    style: Literal["title", "label", "text", "note"] = "text"
 
 
 def render(replayed: Replayed) -> Iterator[Line]:
     """Yield what was shown as lines for a person to read; text may hold control characters, as it did."""
     if isinstance(replayed, ReplayedMessage):
         yield Line(f"message from {replayed.role}  {moment(replayed.time)}", "title")
-        yield from _indented(json_text(replayed.message), 2)
+        yield from message_lines(replayed.message)
     elif isinstance(replayed, ReplayedTurn):
         said = "begins" if replayed.reason is None else f"ends: {replayed.reason}"
         yield Line(f"turn {replayed.turn} {one_line(said)}  {moment(replayed.time)}", "title")
         if replayed.detail is not UNSET:
-            yield from _indented(json_text(replayed.detail), 2)
+            yield from labelled("detail", replayed.detail, 2)
         yield from _recovered(replayed.recovered, 2)
     elif isinstance(replayed, ReplayedCall):
         yield from _render_call(replayed)
@@ -62,14 +49,14 @@ def _render_call(call: ReplayedCall) -> Iterator[Line]:
     arguments = call.arguments
     if call.run is not None and call.run.program is not None:
         arguments = {name: value for name, value in arguments.items() if name != "code"}
-    yield from _arguments(arguments, 2)
+    yield from labelled("arguments", arguments, 2)
     if call.run is not None:
         yield from _render_run(call.run)
     yield from _content(call.content, 2)
     if call.error is not None:
         yield Line(one_line(f"  error {call.error.code or ''} {call.error.name or ''}").rstrip(), "label")
     if call.meta is not UNSET:
-        yield from _section("metadata", json_text(call.meta), 2)
+        yield from section("metadata", json_text(call.meta), 2)
     yield from _recovered(call.recovered, 2)
 
 
@@ -93,7 +80,7 @@ def _render_nested(call: ReplayedNestedCall, indent: int) -> Iterator[Line]:
     yield Line(head, "label" if indent else "title")
     if call.reused_from is not None:
         yield Line(f"{space}  answered from {one_line(call.reused_from)} of an earlier run", "note")
-    yield from _arguments(call.arguments, indent + 2)
+    yield from labelled("arguments", call.arguments, indent + 2)
     yield from _content(call.content, indent + 2)
     yield from _recovered(call.recovered, indent + 2)
 
@@ -103,7 +90,7 @@ def render_event(event: Event) -> Iterator[Line]:
     kind = one_line(event.type)
     if event.type not in KNOWN:
         yield Line(f"{moment(event.time)}  {kind}", "title")
-        yield from _indented(json_text(event.data), 2)
+        yield from indented(json_text(event.data), 2)
         return
     rest = {name: value for name, value in event.data.items() if name not in ("rootCallId", "parentCallId")}
     said = [rest.pop(name) for name in ("subCallId", "callId", "name") if name in rest]
@@ -120,11 +107,11 @@ def render_event(event: Event) -> Iterator[Line]:
             yield from _numbered(code)
             arguments = {name: value for name, value in arguments.items() if name != "code"}
         if arguments or code is None:
-            yield from _arguments(arguments, 2)
+            yield from labelled("arguments", arguments, 2)
     elif message is not UNSET:
-        yield from _indented(json_text(message), 2)
+        yield from message_lines(message)
     if rest:
-        yield from _indented(json_text(rest), 2)
+        yield from indented(json_text(rest), 2)
 
 
 def _how_it_went(call: ReplayedCall | ReplayedNestedCall) -> str:
@@ -134,19 +121,6 @@ def _how_it_went(call: ReplayedCall | ReplayedNestedCall) -> str:
     return f"{state}  {moment(call.started)}  {duration(call.ended - call.started)}"
 
 
-def _arguments(arguments: JSON, indent: int) -> Iterator[Line]:
-    short = json.dumps(arguments, ensure_ascii=False)
-    if len(short) <= _SHORT:
-        yield Line(f"{' ' * indent}arguments {short}", "label")
-    else:
-        yield from _section("arguments", json_text(arguments), indent)
-
-
-def _section(label: str, text: str, indent: int) -> Iterator[Line]:
-    yield Line(f"{' ' * indent}{label}", "label")
-    yield from _indented(text, indent + 2)
-
-
 def _content(content: Content | None, indent: int) -> Iterator[Line]:
     if content is None:
         yield Line(f"{' ' * indent}shown: nothing; no end was logged", "note")
@@ -154,7 +128,7 @@ def _content(content: Content | None, indent: int) -> Iterator[Line]:
     yield Line(f"{' ' * indent}shown" + ("" if content else ": no content"), "label")
     for block in content:
         if isinstance(block, Text):
-            yield from _indented(block.text, indent + 2)
+            yield from indented(block.text, indent + 2)
         else:
             size = f"{len(block.data):,} characters of base64"
             yield Line(f"{' ' * (indent + 2)}[image {one_line(block.media_type)}, {size}]", "note")
@@ -168,16 +142,6 @@ def _recovered(recovered: bool, indent: int) -> Iterator[Line]:
 def _numbered(program: str) -> Iterator[Line]:
     for number, line in enumerate(program.removesuffix("\n").split("\n"), 1):
         yield Line(f"    {number:3} | {line}".rstrip(" "))
-
-
-def _indented(text: str, indent: int) -> Iterator[Line]:
-    for line in text.split("\n"):
-        yield Line(" " * indent + line if line else "")
-
-
-def one_line(text: str) -> str:
-    """Return text in which nothing ends a line, so that it can stand in a title."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def moment(milliseconds: int) -> str:

@@ -72,6 +72,8 @@ def test_show_prints_everything_in_order_as_it_was_shown(place):
         "  shown\n    é\n    \x1b]0;owned\x07\u202e\n    c9  fake  ok\n    [image image/png, 4 characters"
         in done.stdout
     )
+    assert "\n    go\n" in done.stdout
+    assert '"role"' not in done.stdout  # the whole message stays with --json
     assert "    c2:1  grep  unfinished" in done.stdout
     assert "  - the values that tools returned" in done.stdout
 
@@ -91,6 +93,7 @@ def test_json_holds_the_same_exactly(place):
     assert done.returncode == 0
     assert [entry["kind"] for entry in shown["entries"]] == ["turn", "message", "call", "turn", "call"]
     assert shown["entries"][2]["content"] == EVENTS[3][1]["content"]
+    assert shown["entries"][1]["message"] == {"role": "user", "content": "go"}
     assert shown["entries"][2]["meta"] == {"card": 1}
     assert shown["entries"][4]["run"]["calls"][0]["id"] == "c2:1"
     assert "the values that tools returned" in shown["notRebuilt"][0]

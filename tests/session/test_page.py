@@ -293,7 +293,7 @@ def test_an_empty_session_and_dropped_events_are_said():
 
 
 def test_the_bounds_are_those_that_are_documented():
-    said = " ".join((Path(__file__).parents[2] / "docs" / "log.md").read_text().split())
+    said = " ".join((Path(__file__).parents[2] / "docs" / "guides" / "log.md").read_text().split())
     assert (
         f"{MAX_CALLS:,} calls of one run, {MAX_TEXT:,} bytes of one text, {MAX_LINES:,} lines of a program, "
         f"{MAX_BLOCKS} blocks of one content, some {MAX_PAGE // 1_000_000} MB in all"
