@@ -113,27 +113,27 @@ async def test_calls_that_wait_together_are_one_question(transport, mode):
         assert form.message.count("it drops number") == 3
 
 
-@pytest.mark.parametrize(
-    ("answer", "says"),
-    [
-        (ElicitResult(action="decline"), "'drop' was not approved"),
-        (ElicitResult(action="cancel"), "was cancelled (it drops number 0)"),
-        (ElicitResult(action="accept"), "was null, which allows nothing"),
-        (
-            ElicitResult(action="accept", content={"answer": "Allow Once"}),
-            "which allows nothing; 'answer' has to be",
-        ),
-        (ElicitResult(action="accept", content={"answer": ["allow once"]}), "which allows nothing"),
-        (ElicitResult(action="accept", content={"answer": True, "x": "y" * 10**6}), "(1,000,025 characters)"),
-        (ElicitResult(action="accept", content={"approve": "allow once"}), "which allows nothing"),
-    ],
-)
+NO_YES = [
+    (ElicitResult(action="decline"), "'drop' was not approved"),
+    (ElicitResult(action="cancel"), "was cancelled (it drops number 1)"),
+    (ElicitResult(action="accept"), "was null, which allows nothing"),
+    (
+        ElicitResult(action="accept", content={"answer": "Allow Once"}),
+        "'answer' has to be one of: allow once",
+    ),
+    (ElicitResult(action="accept", content={"answer": ["allow once"]}), "which allows nothing"),
+    (ElicitResult(action="accept", content={"answer": True, "x": "y" * 10**6}), "(1,000,025 characters)"),
+    (ElicitResult(action="accept", content={"approve": "allow once"}), "which allows nothing"),
+]
+
+
 @BOTH
-async def test_an_answer_that_is_no_yes_allows_nothing_and_says_so_to_the_program(mode, answer, says):
-    async with asked(User(answer), mode=mode) as (client, engine, _):
-        (line,) = await lines(client, SERIES.format(n=1))
-        assert says in line
-        assert len(line) < 600
+async def test_an_answer_that_is_no_yes_allows_nothing_and_says_so_to_the_program(mode):
+    async with asked(User(*[answer for answer, _ in NO_YES]), mode=mode) as (client, engine, _):
+        printed = await lines(client, SERIES.format(n=len(NO_YES)))
+        for line, (_, says) in zip(printed, NO_YES, strict=True):
+            assert says in line
+            assert len(line) < 600
         assert outcomes(engine) == ["ok"]
 
 
@@ -281,31 +281,33 @@ async def test_a_client_that_vanishes_while_its_user_is_asked_takes_its_run_with
         assert outcomes(engine) == ["abort"]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {"result": {}},
-        {"result": {"action": "maybe"}},
-        {"result": {"action": "accept", "content": {"answer": {"allow": "once"}}}},
-        {"result": {"action": "accept", "content": "allow once"}},
-        {"error": {"code": -1, "message": "no"}},
-        {"error": {"code": -1, "message": "m" * 300_000}},
-    ],
-)
-async def test_nonsense_on_the_wire_allows_nothing_and_the_server_goes_on(answer):
+NONSENSE = [
+    {"result": {}},
+    {"result": {"action": "maybe"}},
+    {"result": {"action": "accept", "content": {"answer": {"allow": "once"}}}},
+    {"result": {"action": "accept", "content": "allow once"}},
+    {"error": {"code": -1, "message": "no"}},
+    {"error": {"code": -1, "message": "m" * 300_000}},
+]
+
+
+async def test_nonsense_on_the_wire_allows_nothing_and_the_server_goes_on():
     async with program_server(Bench(), registry=[drop]) as (server, engine):
-        async with asked_on_the_wire(server, SERIES.format(n=1)) as (stream, id_):
-            for other in (id_ + 7, "other", None):
-                await stream.send_all(line_of({"id": other, "result": {"action": "accept", "content": YES}}))
-            await stream.send_all(line_of({"id": id_, **answer}))
-            await stream.send_all(line_of({"id": id_, "result": {"action": "accept", "content": YES}}))
-            done = (await answer_to(stream, 1))["result"]["structuredContent"]
-            said = "\n".join(done["logs"])
-            assert said.startswith("the client")
-            assert len(said) < 1_000
-            await send(stream, 2, "ping", {})
-            assert (await answer_to(stream, 2))["result"] == {}
-        assert outcomes(engine) == ["ok"]
+        for answer in NONSENSE:
+            async with asked_on_the_wire(server, SERIES.format(n=1)) as (stream, id_):
+                for other in (id_ + 7, "other", None):
+                    await stream.send_all(
+                        line_of({"id": other, "result": {"action": "accept", "content": YES}})
+                    )
+                await stream.send_all(line_of({"id": id_, **answer}))
+                await stream.send_all(line_of({"id": id_, "result": {"action": "accept", "content": YES}}))
+                done = (await answer_to(stream, 1))["result"]["structuredContent"]
+                said = "\n".join(done["logs"])
+                assert said.startswith("the client")
+                assert len(said) < 1_000
+                await send(stream, 2, "ping", {})
+                assert (await answer_to(stream, 2))["result"] == {}
+        assert outcomes(engine) == ["ok"] * len(NONSENSE)
 
 
 YES = {"answer": "allow once"}
