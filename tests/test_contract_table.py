@@ -25,6 +25,12 @@ CONTRACT = {
     "the raw form takes JSON Schema and enforces it": [
         "tools/test_definition.py::test_raw_schemas_are_enforced_with_the_place",
     ],
+    "what a body returns is its value, whatever it looks like; there is no way to return content": [
+        "tools/test_pipeline.py::test_what_looks_like_content_is_a_value_as_any_other",
+    ],
+    "what a caller defines as the structured output of an agent has an object as its root": [
+        "toolkits/test_structured.py::test_the_schema_is_the_callers_and_is_enforced",
+    ],
     "any JSON value may be a tool's value, also a scalar, an array or null": [
         "tools/test_definition.py::test_a_typed_value_becomes_json",
     ],
@@ -87,6 +93,10 @@ CONTRACT = {
     "long content is spilled for direct calls; a nested call's value is never cut": [
         "tools/test_spill.py::test_a_direct_call_shows_head_tail_size_and_where_the_whole_is",
         "tools/test_spill.py::test_a_nested_call_is_whole_for_the_program_and_short_in_the_log",
+    ],
+    "a tool's own last word on its content comes before long content is spilled, and policy before both": [
+        "tools/test_pipeline.py::test_the_last_word_on_content_is_taken_once_for_successes_and_failures",
+        "tools/test_policy_holds.py::test_what_one_hook_takes_out_of_the_stored_copy_spill_does_not_bring_back",
     ],
     "the value of run_code is its logs and, if there is one, its result": [
         "test_run_code.py::test_the_result_is_what_is_returned_or_the_last_expression",
@@ -211,6 +221,7 @@ CONTRACT = {
     ],
     "what a tool can acquire bounds its value; what is only formatting bounds its rendering": [
         "toolkits/test_glob.py::test_the_value_has_all_paths_of_which_a_model_is_shown_the_first",
+        "toolkits/test_grep.py::test_the_value_has_all_matches_of_which_a_model_is_shown_the_first",
     ],
     "an MCP tool's value is the protocol's content and, if there is some, its structured content": [
         "mcp/test_client.py::test_a_value_is_the_protocols_content_and_structured_content",

@@ -41,12 +41,13 @@ class Agent:
 
     `scope` is an entered `CodeMode`, or a scope of it; its mode says what the model can call, its session holds
     the conversation, also one from before. `system` is told to the model first. `max_tokens` bounds an answer;
-    `max_steps` and `max_total_tokens` a turn. `keep_exchanges` bounds how much of the past is sent: what a user
-    asked and all that followed, whole, or not at all. `options` are further fields of the provider's requests.
-    `is_done` is asked when the calls of an answer have ended: when it says so, the turn is complete, and the model
-    is not asked for a last word (`lambda: output.is_recorded`, for a `toolkits.StructuredOutput`). `notices` is asked
-    before each request what the model should know that no call of it tells: lines of text, each given once
-    (`jobs.notices`, for the `toolkits.Jobs` of its tools). It must not raise.
+    `max_steps` and `max_total_tokens` (as the provider counts: of one that does not, steps alone are bounded) a
+    turn. `keep_exchanges` bounds how much of the past is sent: what a user asked and all that followed, whole,
+    or not at all. `options` are further fields of the provider's requests. `is_done` is asked when the calls of
+    an answer have ended: when it says so, the turn is complete, and the model is not asked for a last word
+    (`lambda: output.is_recorded`, for a `toolkits.StructuredOutput`). `notices` is asked before each request
+    what the model should know that no call of it tells: lines of text, each given once (`jobs.notices`, for the
+    `toolkits.Jobs` of its tools). It must not raise.
 
     Making one reads the session. Raises `ValueError` for a bound below 1.
     """

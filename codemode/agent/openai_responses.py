@@ -28,7 +28,8 @@ class OpenAIResponses:
     """A `Provider`; an async context manager that closes the client it made.
 
     `client` is an `AsyncOpenAI` of your own (left open), else one is made from the environment. `idle_seconds`
-    bounds how long nothing may come. Raises `ProviderError` if the SDK is not installed, or finds no key.
+    bounds how long nothing may come, and ten times as long nothing but pings.
+    Raises `ProviderError` if the SDK is not installed, or finds no key.
     """
 
     name = openai_wire.NAME
@@ -72,7 +73,7 @@ class OpenAIResponses:
                 create.with_streaming_response.create(**known, stream=True, extra_body=body) as response,
                 aclosing(cast("Any", response.iter_bytes())) as chunks,
             ):
-                return await read_answer(chunks, OpenAIStream(), show)
+                return await read_answer(chunks, OpenAIStream(), show, self._idle_seconds)
         except openai.APIStatusError as error:
             after = error.response.headers.get("retry-after")
             raise status_error(self.name, error.status_code, error.body, error.message, after) from None

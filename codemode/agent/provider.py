@@ -24,6 +24,8 @@ from codemode.values import JSON
 __all__ = ["Provider", "Retry", "Show", "missing_extra", "read_answer", "status_error"]
 
 _DRAIN_SECONDS = 0.5
+_SIGNS_OF_LIFE = 10  # times the wait for anything at all, that nothing but signs of life may come
+_KEEP_ALIVE = frozenset({"ping", "keepalive"})
 
 Show: TypeAlias = Callable[[Piece], None]
 """Receives what can be displayed while an answer comes; it must return at once. After an answer was dropped, what
@@ -85,22 +87,35 @@ class Retry(Struct, frozen=True, kw_only=True):
         return max(longest * random.uniform(0.5, 1.0), retry_after or 0.0)
 
 
-async def read_answer(chunks: AsyncIterator[bytes], stream: Stream, show: Show) -> AssistantTurn:
-    """Read the events of an answer until it is complete, and return its turn. Raises as `Provider.respond`."""
+async def read_answer(
+    chunks: AsyncIterator[bytes], stream: Stream, show: Show, idle_seconds: float
+) -> AssistantTurn:
+    """Read the events of an answer until it is complete, and return its turn. Raises as `Provider.respond`.
+
+    That something comes within `idle_seconds` is for `chunks` to see to. Signs of life (pings, comments) say that
+    the connection stands, not that the answer goes on: nothing else for ten times as long ends the stream.
+    """
     lines = EventLines()
-    async for chunk in chunks:
-        try:
-            complete = lines.feed(chunk)
-        except ValueError as error:
-            raise StreamError(f"the stream cannot be read: {error}") from None
-        for data in complete:
-            if data == "[DONE]":
-                continue
-            for piece in stream.feed(parse_event(data)):
-                show(piece)
-        if stream.is_complete:
-            await _drain(chunks)
-            break
+    quiet_seconds = idle_seconds * _SIGNS_OF_LIFE
+    with trio.move_on_after(quiet_seconds) as waiting:
+        async for chunk in chunks:
+            try:
+                complete = lines.feed(chunk)
+            except ValueError as error:
+                raise StreamError(f"the stream cannot be read: {error}") from None
+            for data in complete:
+                if data == "[DONE]":
+                    continue
+                event = parse_event(data)
+                if event.get("type") not in _KEEP_ALIVE:
+                    waiting.deadline = trio.current_time() + quiet_seconds
+                for piece in stream.feed(event):
+                    show(piece)
+            if stream.is_complete:
+                await _drain(chunks)
+                break
+    if waiting.cancelled_caught and not stream.is_complete:
+        raise StreamError(f"nothing but signs of life came for {quiet_seconds:.0f} s")
     return stream.turn()
 
 

@@ -173,6 +173,7 @@ class _Talk:
                 return 0
             if line == "/new":
                 self._agent.forget()
+                await self._agent.scope.session.commit()
                 self._view.note("a new conversation begins")
             elif line in ("/help", "/?"):
                 self._view.note(_HELP.rstrip())

@@ -12,9 +12,12 @@ import pytest
 import trio
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
+from trio.testing import MockClock
 
 from codemode.agent import AnthropicMessages, OpenAIResponses, Provider, Retry
+from codemode.agent.provider import read_answer
 from codemode.conversation import AssistantTurn, Request, build_request
+from codemode.conversation.anthropic_stream import AnthropicStream
 from codemode.conversation.streams import Piece
 from codemode.errors import ConversationError, ProviderError, StreamError
 from tests.agent.server import Play, Recorded, plays, recorded, refused
@@ -155,6 +158,29 @@ async def test_an_answer_that_stalls_is_given_up_after_its_time():
         with pytest.raises(StreamError, match="the stream broke off") as caught:
             await provider.respond(request(provider), ignore)
         assert caught.value.retryable
+
+
+@pytest.mark.parametrize("sign", [b'data: {"type": "ping"}\n\n', b": still here\n\n"])
+async def test_signs_of_life_alone_are_not_waited_on_for_ever(sign: bytes, autojump_clock: MockClock):
+    right = events(WHOLE)
+
+    async def chunks(goes_on: bool) -> AsyncIterator[bytes]:
+        yield stream_bytes(right[:3])
+        for _ in range(19):
+            await trio.sleep(60)
+            yield sign
+        yield stream_bytes(right[3:4])
+        while True:
+            await trio.sleep(60)
+            yield stream_bytes(right[4:]) if goes_on else sign
+
+    turn = await read_answer(chunks(True), AnthropicStream(), ignore, 120)
+    assert content(turn) == json.dumps(WHOLE["content"])
+    began = trio.current_time()
+    with pytest.raises(StreamError, match="nothing but signs of life came for 1200 s") as caught:
+        await read_answer(chunks(False), AnthropicStream(), ignore, 120)
+    assert caught.value.retryable
+    assert trio.current_time() - began == pytest.approx(1200 + 19 * 60)
 
 
 async def test_an_answer_that_is_delayed_is_waited_for():

@@ -42,6 +42,9 @@ async def test_a_dropped_stream_leaves_nothing_and_the_same_request_is_sent_agai
     assert model.requests[0] == model.requests[1]
     assert dropped == ["the stream broke off: cut"]
     assert committed(log) == [whole["content"], [said("done")]]
+    calls = [event for event in log if event.type == "tool/call"]
+    assert [event.data["callId"] for event in calls] == ["a"]  # nothing that came before the cut was acted on
+    assert calls[0].seq > next(event.seq for event in log if event.type == "assistant/message")
     retry = next(event for event in log if event.type == "step/retry")
     assert (retry.data["attempt"], retry.data["reason"]) == (1, "the stream broke off: cut")
     check_log(log, model.requests)

@@ -29,6 +29,7 @@ STORED = "agent/test_stored_history.py::"
 CRASH = "agent/test_crash.py::"
 WIRE = "agent/test_providers.py::"
 TASK = "agent/test_whole_task.py::"
+CHAT = "cli/test_chat.py::"
 
 PROMISES = {
     # ------------------------------------------------------------------ blocks, and pairs of calls and results
@@ -65,6 +66,13 @@ PROMISES = {
         CRASH + "test_a_crash_after_any_event_leaves_a_conversation_that_goes_on",
         STOPPED + "test_cancelled_while_tools_run_every_call_has_its_result",
     ],
+    "a stored history in which a result is missing, doubled, elsewhere or of another call is not gone on from": [
+        STORED + "test_a_log_that_was_edited_is_not_gone_on_from_and_what_is_wrong_is_named",
+        STORED + "test_a_history_with_calls_that_were_never_answered_is_not_gone_on_from",
+    ],
+    "fields beside those of its format change neither the id nor the input of a call": [
+        LISTS + "test_fields_that_a_call_has_beside_those_of_its_format_say_nothing_of_it",
+    ],
     # ------------------------------------------------------------------------------------- thinking goes back
     "signed thinking goes back byte for byte, with its signature, in its place": [
         PAIRS + "test_thinking_goes_back_byte_for_byte_in_its_place_with_every_field_that_came",
@@ -98,6 +106,20 @@ PROMISES = {
         OPENAI + "test_a_stream_cut_at_any_byte_gives_the_whole_turn_or_none",
         WIRE + "test_a_connection_cut_at_any_byte_gives_no_turn",
     ],
+    "nothing of an answer is acted on before the message has stopped": [
+        RETRIES + "test_a_dropped_stream_leaves_nothing_and_the_same_request_is_sent_again",
+    ],
+    "bytes give the same events wherever they are cut, also inside a character or a line end": [
+        "conversation/test_sse.py::test_the_same_cut_at_every_byte",
+        "conversation/test_sse.py::test_line_ends_make_no_difference",
+        STREAMS + "test_a_character_cut_into_surrogates_is_whole_again_and_half_a_one_is_refused",
+    ],
+    "an answer that never ends, in size or in time, has an end": [
+        "conversation/test_sse.py::test_an_event_without_an_end_is_refused_at_its_bound",
+        WIRE + "test_an_answer_that_stalls_is_given_up_after_its_time",
+        WIRE + "test_signs_of_life_alone_are_not_waited_on_for_ever",
+        RETRIES + "test_a_provider_that_asks_for_too_long_a_wait_is_not_waited_for",
+    ],
     "a partial turn is discarded, and the same request is sent again from the last complete one": [
         RETRIES + "test_a_dropped_stream_leaves_nothing_and_the_same_request_is_sent_again",
         STOPPED
@@ -119,6 +141,7 @@ PROMISES = {
         STREAMS + "test_an_error_event_ends_the_stream_and_says_whether_to_try_again",
         STREAMS + "test_interleaved_blocks_stand_in_the_order_of_their_indices",
         STREAMS + "test_what_comes_after_the_end_changes_nothing",
+        OPENAI + "test_an_item_that_began_and_never_ended_is_missed_also_where_the_response_lists_none",
         OPENAI + "test_events_that_come_twice_or_in_another_order_change_nothing_and_lost_items_are_missed",
     ],
     "whatever comes or is stored is a turn or an error that says so": [
@@ -131,6 +154,15 @@ PROMISES = {
         BOUNDS + "test_an_answer_cut_inside_a_call_calls_nothing_and_is_not_kept",
         OPENAI + "test_a_bound_of_tokens_inside_a_call_is_no_turn_and_inside_text_is_one_that_says_so",
     ],
+    "no complete answer makes a history that its provider refuses": [
+        PAIRS + "test_a_turn_that_says_nothing_is_kept_and_passed_over_whole",
+        PAIRS + "test_blank_text_is_kept_and_does_not_come_back",
+        PAIRS + "test_a_result_goes_as_the_api_takes_it",
+        STREAMS + "test_a_bound_of_tokens_after_what_has_to_be_followed_by_something_is_no_turn",
+        STREAMS + "test_a_refusal_inside_a_call_is_not_asked_for_again",
+        STREAMS + "test_input_that_came_whole_with_the_start_of_its_block_is_an_object_too",
+        TURNS + "test_a_turn_that_says_nothing_is_over_and_spoils_no_later_one",
+    ],
     # --------------------------------------------------------------------------------------------- three lists
     "what converters produce, what messages carry and the way between stay in step": [
         LISTS + "test_the_three_lists_are_in_step",
@@ -140,7 +172,7 @@ PROMISES = {
         LISTS + "test_a_result_that_grows_alone_is_found",
         LISTS + "test_a_block_that_grows_alone_is_found",
         LISTS + "test_an_arm_that_grows_alone_is_found",
-        LISTS + "test_type_checking_fails_when_a_result_grows_alone",
+        LISTS + "test_type_checking_fails_when_a_result_or_a_block_grows_alone",
     ],
     "what is no content is named on purpose: vectors, objects, binaries, rankings, choices": [
         LISTS + "test_what_is_no_content_is_named_on_purpose_and_refused_by_name",
@@ -153,6 +185,9 @@ PROMISES = {
         LISTS + "test_a_call_of_a_custom_tool_can_become_part_of_a_message",
         OPENAI + "test_a_custom_call_is_answered_in_its_own_kind",
     ],
+    "trap: what is forgotten breaks behind the converter, in the message or on the way back": [
+        LISTS + "test_every_type_goes_the_whole_way_from_an_answer_to_the_next_request",
+    ],
     "wrong: a feature is asked for whose blocks the converter drops silently": [
         LISTS + "test_a_converter_has_a_result_for_every_type_and_drops_none",
         LISTS + "test_web_search_results_are_kept_by_both_converters",
@@ -162,6 +197,10 @@ PROMISES = {
         KEPT + "test_what_was_stored_is_taken_up_equal_and_the_call_keeps_its_id",
         KEPT + "test_any_answer_survives_storage_and_any_loss_is_noticed",
         OPENAI + "test_a_stored_turn_is_taken_up_equal_and_a_lost_item_is_named",
+    ],
+    "the log shows what was said, and keeps all of it": [
+        "session/test_message_lines.py::test_an_answer_is_its_text_with_marks_for_the_rest",
+        "cli/test_log.py::test_json_holds_the_same_exactly",
     ],
     "display extracts text only and reduces nothing that is stored": [
         KEPT + "test_display_takes_the_text_only_and_takes_nothing_away",
@@ -192,6 +231,7 @@ PROMISES = {
     "what one provider sent goes to no other": [
         PAIRS + "test_what_a_provider_would_refuse_is_refused_here",
         WIRE + "test_a_turn_of_another_provider_is_not_sent",
+        STORED + "test_a_conversation_with_another_provider_is_a_problem_before_anything_is_said",
     ],
     # ------------------------------------------------------------------------------------------------ the loop
     "requests are built from the session alone": [
@@ -216,6 +256,20 @@ PROMISES = {
     "a turn has bounds of steps and of tokens": [
         BOUNDS + "test_a_bound_of_steps_ends_the_turn_and_the_conversation_can_go_on",
         BOUNDS + "test_a_bound_of_tokens_ends_the_turn",
+    ],
+    "providers are met through their real SDKs: cut, delayed, repeated, refused, unreachable": [
+        WIRE + "test_a_connection_cut_at_any_byte_gives_no_turn",
+        WIRE + "test_the_same_over_the_other_api",
+        WIRE + "test_pieces_of_any_size_and_what_is_played_twice_give_the_same_turn",
+        WIRE + "test_an_answer_that_is_delayed_is_waited_for",
+        WIRE + "test_a_refusal_says_what_and_whether_to_try_again",
+        WIRE + "test_nobody_there_is_an_error_that_may_pass",
+    ],
+    "on a terminal calls are approved, turns are stopped, and a conversation is gone on with": [
+        CHAT + "test_on_a_terminal_calls_are_approved_and_a_turn_can_be_stopped",
+        CHAT + "test_while_a_question_stands_nothing_else_is_shown_and_calls_are_told_apart",
+        CHAT + "test_an_interrupt_at_the_prompt_ends_the_chat_with_its_log_complete",
+        CHAT + "test_a_session_is_gone_on_with_also_where_a_turn_did_not_come_to_its_end",
     ],
     "a task of several turns, with all of this and a crash in the middle, ends right": [
         TASK + "test_a_task_with_a_program_parallel_tools_an_approval_a_cut_stream_and_a_crash_ends_right",

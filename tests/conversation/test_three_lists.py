@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 import codemode
-from codemode.conversation import anthropic_wire, openai_wire, results, shown
+from codemode.conversation import (
+    UserTurn,
+    anthropic_wire,
+    build_request,
+    openai_wire,
+    require,
+    results,
+    shown,
+    text,
+    to_message,
+    tool_result,
+)
 from codemode.conversation.blocks import (
     AssistantBlock,
     Block,
@@ -35,6 +47,7 @@ from codemode.conversation.results import (
     Result,
     WebSearchResult,
 )
+from codemode.conversation.streams import turn_of
 from codemode.errors import IncompleteStateError
 from codemode.values import freeze
 
@@ -207,29 +220,55 @@ def test_fields_that_a_call_has_beside_those_of_its_format_say_nothing_of_it():
     assert (block.id, block.input) == ("c", {"a": 1})
 
 
-def test_type_checking_fails_when_a_result_grows_alone(tmp_path):
-    """A class in the union without an arm in `to_block`: mypy says so at `assert_never`."""
+@pytest.mark.parametrize("wire", [anthropic_wire, openai_wire])
+def test_every_type_goes_the_whole_way_from_an_answer_to_the_next_request(wire):
+    """Where a type is forgotten it is not the converter that breaks, but what comes after it."""
+    kinds = [kind for kind in [*wire._RESULTS, "a_type_of_tomorrow"] if kind != "custom_tool_call"]
+    received = [
+        freeze({**WHOLE, "type": kind, "id": f"{n}", "call_id": f"{n}"}) for n, kind in enumerate(kinds)
+    ]
+    turn = turn_of(wire.NAME, [wire.convert(each) for each in received], "tool-calls", freeze({}))
+    assert turn.calls
+    again = require(json.loads(json.dumps(to_message(turn))))
+    assert again == turn
+    results = UserTurn(tuple(tool_result(call.id, [{"type": "text", "text": "x"}]) for call in turn.calls))
+    request = build_request(
+        [UserTurn((text("go"),)), again, results], provider=wire.NAME, model="m", max_tokens=9
+    )
+    body: Any = wire.request_body(request)
+    sent = body["messages"][1]["content"] if wire is anthropic_wire else body["input"][1 : len(kinds) + 1]
+    said_nothing = {"text"} if wire is anthropic_wire else set()  # without its text here
+    expected = [each for each in received if each["type"] not in said_nothing]
+    assert json.dumps(sent) == json.dumps(expected)
+
+
+def mypy(place: Path) -> tuple[int, str]:
+    command = [sys.executable, "-m", "mypy", "--strict", "codemode/conversation"]
+    ran = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    return ran.returncode, ran.stdout
+
+
+def test_type_checking_fails_when_a_result_or_a_block_grows_alone(tmp_path: Path):
+    """A class in one union and not in the other has no arm: mypy says so at `assert_never`."""
     source = Path(codemode.__file__).parent
-    (tmp_path / "codemode" / "conversation").mkdir(parents=True)
-    for name in ("__init__.py", "results.py", "blocks.py", "content.py"):
-        text = (source / "conversation" / name).read_text() if name != "__init__.py" else ""
-        (tmp_path / "codemode" / "conversation" / name).write_text(text)
+    place = tmp_path / "codemode" / "conversation"
+    place.mkdir(parents=True)
+    for name in ("results.py", "blocks.py", "content.py", "turns.py", "display.py"):
+        (place / name).write_text((source / "conversation" / name).read_text())
     for name in ("values.py", "errors.py", "control.py"):
         (tmp_path / "codemode" / name).write_text((source / name).read_text())
-    (tmp_path / "codemode" / "__init__.py").write_text("")
-    command = [sys.executable, "-m", "mypy", "--strict", "codemode/conversation/content.py"]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout
-    path = tmp_path / "codemode" / "conversation" / "results.py"
-    text = path.read_text()
-    grown = text.replace("    | OtherResult\n)", "    | OtherResult\n    | GrownResult\n)")
-    grown = re.sub(
-        r"(?m)^ContentResult:",
-        "class GrownResult(Received, frozen=True):\n    pass\n\n\nContentResult:",
-        grown,
-    )
-    path.write_text(grown)
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ran.returncode == 1
-    assert "GrownResult" in ran.stdout
-    assert "Never" in ran.stdout
+    for room in (place, place.parent):
+        (room / "__init__.py").write_text("")
+    assert mypy(tmp_path) == (0, "Success: no issues found in 6 source files\n")
+    for name, root, union, last in [
+        ("results.py", "Received", "ContentResult", "OtherResult"),
+        ("blocks.py", "Block", "AssistantBlock", "Other"),
+    ]:
+        before = (place / name).read_text()
+        grown = before.replace(f"    | {last}\n)", f"    | {last}\n    | Grown{root}\n)")
+        added = f"class Grown{root}({root}, frozen=True):\n    pass\n\n\n{union}:"
+        (place / name).write_text(re.sub(rf"(?m)^{union}:", added, grown))
+    code, said = mypy(tmp_path)
+    assert code == 1
+    for where, what in [("content.py", "GrownReceived"), ("display.py", "GrownBlock")]:
+        assert re.search(rf'{where}:\d+: error: .*"assert_never" has incompatible type "{what}"', said), said

@@ -75,6 +75,24 @@ async def test_a_direct_call_ends_in_value_content_and_metadata():
     assert (outcome.value, outcome.content, outcome.meta) == (8, (text("4 -> 8"),), {"card": 8})
 
 
+async def test_what_looks_like_content_is_a_value_as_any_other():
+    """A body returns its value, and nothing that it returns is taken for what is to be shown."""
+    blocks = [{"type": "text", "text": "for the model"}]
+
+    @tool(render=lambda arguments, value: [text(f"{len(value)} blocks")])
+    async def lists() -> list[dict[str, str]]:
+        return blocks
+
+    @tool(render=as_json)
+    async def shows() -> list[str]:
+        return [text("for the model")]
+
+    engine = pipeline(lists, shows)
+    outcome = await engine.execute("lists", {}, id="c1")
+    assert (outcome.value, outcome.content) == (blocks, (text("1 blocks"),))
+    assert (await engine.execute("shows", {}, id="c2")).error.code == "INVALID_OUTPUT"
+
+
 async def test_a_nested_call_gets_no_metadata():
     outcome = await pipeline().execute("double", {"n": 4}, id="c1:1", root_id="c1", parent=Token())
     assert outcome.value == 8
