@@ -107,7 +107,7 @@ FromHost: TypeAlias = Boot | Spawn | Kill | GoOn
 class Ready(Struct, frozen=True, array_like=True, tag=1):
     """The zygote serves, at once if every required layer stands, else when it has been told to go on.
 
-    `resident_bytes` is what a guest has in memory before it has done anything.
+    `resident_bytes` is what a guest has in memory while it waits for a program.
     """
 
     layers: tuple[Layer, ...]

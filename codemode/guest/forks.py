@@ -69,11 +69,11 @@ def serve(descriptor: int, left: dict[str, str]) -> NoReturn:
     """
     channel = socket.socket(fileno=descriptor)
     try:
-        layers, cage, language = _boot(left, channel)
+        layers, cage, language, idle = _boot(left, channel)
     except BaseException as error:
         channel.send(control.pack(_broken(error)))
         os._exit(1)
-    channel.send(control.pack(control.Ready(layers, cage.base.resident)))
+    channel.send(control.pack(control.Ready(layers, idle)))
     missing = {layer.name for layer in layers if layer.required and not layer.stands}
     if not missing or _may_go_on(channel, missing):
         cage.lacking = frozenset(missing)
@@ -92,8 +92,11 @@ def _may_go_on(channel: socket.socket, missing: set[str]) -> bool:
 # ---------------------------------------------------------------------------------------- booting
 
 
-def _boot(left: dict[str, str], channel: socket.socket) -> tuple[tuple[Layer, ...], Cage, _Language]:
-    """Load everything, then shut this process in; what cannot be shut is reported."""
+def _boot(left: dict[str, str], channel: socket.socket) -> tuple[tuple[Layer, ...], Cage, _Language, int]:
+    """Load everything, then shut this process in; what cannot be shut is reported.
+
+    The last of what is returned is how many bytes are resident in a guest that waits.
+    """
     language = _load(channel)
     if not kernel.NUMBERS:
         raise RuntimeError(f"no table of system calls for {platform.machine()} processors")
@@ -112,10 +115,11 @@ def _boot(left: dict[str, str], channel: socket.socket) -> tuple[tuple[Layer, ..
     process.hide_memory()
     unlimited = _try_layer(LIMITS, _common_limits, required=True)
     cage = Cage(os.getpid(), base, filter_)
-    layers += [privileges, *_trial(cage, language, unlimited)]
+    tried, idle = _trial(cage, language, unlimited)
+    layers += [privileges, *tried]
     gc.collect()
     gc.freeze()
-    return tuple(layers), cage, language
+    return tuple(layers), cage, language, idle
 
 
 def _load(channel: socket.socket) -> _Language:
@@ -197,10 +201,11 @@ def _no_capabilities() -> str:
     return "none is left"
 
 
-def _trial(cage: Cage, language: _Language, common: Layer) -> list[Layer]:
-    """Send one guest behind the wall and see what it can do there. `common` are the limits that it inherits.
+def _trial(cage: Cage, language: _Language, common: Layer) -> tuple[list[Layer], int]:
+    """Send one guest behind the wall and see what it can do there, and how many bytes were resident in it.
 
-    Raises RuntimeError with the guest's own words if it is confined but cannot be made ready.
+    `common` are the limits that it inherits. Raises RuntimeError with the guest's own words if it is confined but
+    cannot be made ready.
     """
     ours, theirs = socket.socketpair()
     cage.lacking = frozenset({DESCRIPTOR, LIMITS, FILTER})  # this one guest is ours: it tries them all
@@ -214,7 +219,7 @@ def _trial(cage: Cage, language: _Language, common: Layer) -> list[Layer]:
     while chunk := ours.recv(65536):
         said += chunk
     ours.close()
-    status = os.waitpid(pid, 0)[1]
+    _, status, usage = os.wait4(pid, 0)
     report = msgspec.msgpack.decode(said, type=_Trial) if said else _Trial()
     if report.failure:
         raise RuntimeError(f"a guest could not be made ready: {report.failure}")
@@ -230,7 +235,7 @@ def _trial(cage: Cage, language: _Language, common: Layer) -> list[Layer]:
             "system calls are not filtered; the kernel needs CONFIG_SECCOMP_FILTER",
         ),
     }
-    return [
+    layers = [
         Layer(
             name,
             stands and name not in report.missing,
@@ -239,6 +244,7 @@ def _trial(cage: Cage, language: _Language, common: Layer) -> list[Layer]:
         )
         for name, (stands, good, bad) in stand.items()
     ]
+    return layers, usage.ru_maxrss * 1024
 
 
 class _Trial(msgspec.Struct):

@@ -144,6 +144,9 @@ class _Rehearsal(Channel):
         said, self._said = self._said, b""
         return said
 
+    def rest(self) -> None:
+        pass
+
 
 def serve(fd: int) -> None:
     """Read the program from `fd`, run it, send its end. Returns in every case; the process is then to end."""
@@ -181,6 +184,7 @@ def _run(this: run.Run) -> None:
         this.channel.send_packed(_OUT_OF_MEMORY)
         return
     this.channel.send(frame)
+    this.channel.rest()
 
 
 def _end_of(this: run.Run) -> wire.Done | wire.Failed:

@@ -67,6 +67,10 @@ class Guest:
         """What it has used so far; None for one that is dead, not born, or whose processor time cannot be read."""
         return None if self._meter is None else self._meter.read()
 
+    def cpu_seconds(self) -> float:
+        """The processor time that it has used so far; 0 where that is not known, and before it is born."""
+        return 0.0 if self._meter is None else self._meter.cpu_seconds()
+
     def depart(self, ended: Ended | None = None, *, refused: str = "") -> None:
         """It is no more, or never was; see the class."""
         self.ended = ended
@@ -129,6 +133,12 @@ class _Meter:
         except (OSError, ValueError, IndexError):
             return None
         return cls(~number << 3 | 2, status)  # its CPUCLOCK_SCHED (include/linux/posix-timers.h)
+
+    def cpu_seconds(self) -> float:
+        try:
+            return time.clock_gettime(self._clock)
+        except OSError:
+            return 0.0
 
     def read(self) -> Used | None:
         try:

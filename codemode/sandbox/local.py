@@ -180,7 +180,7 @@ class LocalSandbox:
         )
         outbox.overflowed = lambda: conversation.stop(ending.protocol("it does not read its answers"))
         started = trio.current_time()
-        before = guest.used()
+        before = guest.cpu_seconds()
         used: Used | None = None
         try:
             outbox.send(program)
@@ -356,16 +356,15 @@ def _pair(limits: Limits) -> Pair:
     return min(limits.memory_bytes, _MOST), limits.cpu_seconds
 
 
-def _usage(before: Used | None, used: Used | None, zygote: Zygote, started: float, calls: int) -> RunUsage:
+def _usage(before: float, used: Used | None, zygote: Zygote, started: float, calls: int) -> RunUsage:
+    """`before` is the processor time that the guest had used when it was taken."""
     seconds = trio.current_time() - started
     if used is None:
         return RunUsage(wall_seconds=seconds, calls=calls)
-    # Of a guest that was not there yet, only its zygote's size is known, which is a few megabytes more.
-    idle = zygote.resident_bytes if before is None else before.max_resident_bytes
     return RunUsage(
         wall_seconds=seconds,
-        cpu_seconds=max(0.0, used.cpu_seconds - (before.cpu_seconds if before is not None else 0.0)),
-        max_memory_bytes=max(0, used.max_resident_bytes - idle),
+        cpu_seconds=max(0.0, used.cpu_seconds - before),
+        max_memory_bytes=max(0, used.max_resident_bytes - zygote.resident_bytes),
         calls=calls,
     )
 

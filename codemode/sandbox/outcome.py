@@ -27,9 +27,8 @@ RUN_ERROR_KINDS: tuple[str, ...] = RunErrorKind.__args__  # type: ignore[attr-de
 class RunUsage(Struct, frozen=True, kw_only=True):
     """What a run took, as the host and the kernel counted it.
 
-    `max_memory_bytes` is by how much the guest grew: its most resident bytes, without those that it had when the run
-    began. Of a guest that was still being forked then, only the zygote's size is known, and the figure is up to some
-    8 MiB too small, and not below 0.
+    `max_memory_bytes` is by how much the guest grew: its most resident bytes, without those that one has which waits
+    for a program; exact to some hundred kilobytes, and not below 0.
     """
 
     wall_seconds: float = 0.0

@@ -84,7 +84,7 @@ _WALLS = {"both": "both walls", "language": "the language wall alone", "process"
 async def _run_mode(payloads: list[Payload], standing: Standing, mode: str, counts: Counter[Verdict]) -> int:
     troubles = 0
     with zygotes(standing, mode):
-        async with LocalSandbox(LIMITS, spares=_SPARES) as sandbox:
+        async with LocalSandbox(LIMITS, spares=_SPARES, max_spares=_SPARES) as sandbox:
             await _settled()
             witness = Witness()
             for payload in payloads:

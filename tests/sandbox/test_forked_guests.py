@@ -63,19 +63,15 @@ async def test_usage_is_the_kernel_s_word(meter: str, monkeypatch: pytest.Monkey
         monkeypatch.setattr(guest._Meter, "of", classmethod(lambda cls, pidfd: None))
     async with LocalSandbox(Limits(memory_bytes=256 * MIB)) as sandbox:
         small = await sandbox.run("return 1", (), Recorder())
-        # On a busy machine the next guest may not have been forked yet, and is then measured from the zygote's size.
-        assert sandbox._pool is not None
-        waiting = sandbox._pool._usual.guests
-        assert await eventually(lambda: bool(waiting) and waiting[0].pidfd >= 0)
         large = await sandbox.run(WORK, (), Recorder())
     assert large.result == sum(range(3_000_000))
     assert 0 <= small.usage.cpu_seconds < 0.1 < large.usage.cpu_seconds + 0.08 < large.usage.wall_seconds + 1
-    assert (60 if meter == "while it lives" else 54) * MIB <= large.usage.max_memory_bytes < 80 * MIB
-    assert small.usage.max_memory_bytes < 16 * MIB
+    assert 63 * MIB <= large.usage.max_memory_bytes < 68 * MIB
+    assert small.usage.max_memory_bytes < 2 * MIB
 
 
 async def test_a_guest_that_has_answered_is_dead_before_long_and_not_waited_for_by_name() -> None:
-    async with LocalSandbox(spares=1) as sandbox:
+    async with LocalSandbox(spares=1, max_spares=1) as sandbox:
         zygote = sandbox._zygote
         assert zygote is not None
         for _ in range(50):

@@ -47,7 +47,6 @@ class Size(NamedTuple):
 
     address_space: int
     data: int
-    resident: int
 
 
 def own_size() -> Size:
@@ -56,9 +55,9 @@ def own_size() -> Size:
     with open("/proc/self/status", encoding="ascii", errors="replace") as status:
         for line in status:
             name, _, value = line.partition(":")
-            if name in ("VmSize", "VmData", "VmRSS"):
+            if name in ("VmSize", "VmData"):
                 sizes[name] = int(value.split()[0]) * 1024
-    return Size(sizes["VmSize"], sizes["VmData"], sizes["VmRSS"])
+    return Size(sizes["VmSize"], sizes["VmData"])
 
 
 def limit_always() -> None:

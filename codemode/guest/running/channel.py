@@ -61,6 +61,14 @@ class Channel:
         self._received.clear()
         return frames
 
+    def rest(self) -> None:
+        """Wait for the end, after the last word. The host kills a guest that has answered, or is gone.
+
+        Taking a process down is work, and the host's turn comes first.
+        """
+        while self._hear():
+            pass
+
     def _ready(self, seconds: float) -> bool:
         if self._poll is None:
             self._poll = select.poll()

@@ -7,6 +7,7 @@ bounds on memory and processor time, so that bombs come to an end, and the death
 from __future__ import annotations
 
 import os
+import resource
 from typing import Any, NoReturn
 
 
@@ -31,7 +32,8 @@ def _boot(left: dict[str, str], channel: Any) -> Any:
     from codemode.guest.confine import rlimits
 
     language = forks._load(channel)
-    return (), _NoCage(rlimits.own_size()), language
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return (), _NoCage(rlimits.own_size()), language, resident
 
 
 class _NoCage:
