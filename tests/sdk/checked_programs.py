@@ -7,6 +7,10 @@ the text says. What fails is as models write it.
 __all__ = ["FAIL", "RUN_WELL"]
 
 RUN_WELL = [
+    "try:\n    tools.issues(3)\n    tools.isues()\nexcept ToolCallError:\n    return 1",
+    "try:\n    tools.issues(tools.issues('r')[0]['titel'], limt=1)\nexcept KeyError:\n    return 1",
+    "from contextlib import suppress\nwith suppress(ToolCallError):\n    for n in (1, 2):\n        tools.close('x')\n    tools.isues()\nx = 1",
+    "def f():\n    tools.isues()\nf\nx = 1",
     "if False:\n    tools.isues('r')\nreturn 1",
     "if 0:\n    tools['isues']('r')\nreturn 1",
     "if not True:\n    tools['isues']('r')\nreturn 1",

@@ -111,6 +111,7 @@ def main(directory: str, ty: str, python: str, seconds: int) -> None:
     for at, program in programs.items():
         findings[at].extend(program.unknown_items(names["tools"]))
         findings[at].sort(key=lambda each: (each["line"], each["column"]))
+        program.settle(findings[at])
     sys.stdout.write(json.dumps({"findings": findings}))
 
 

@@ -45,6 +45,12 @@ class Catching:
             isinstance(parent, ast.With | ast.AsyncWith) and child in parent.body and self._suppresses(parent)
         )
 
+    def ends_early(self, node: ast.Try | ast.TryStar | ast.With | ast.AsyncWith) -> bool:
+        """Whether a statement catches anything at all, so that its body may be left before its end."""
+        if isinstance(node, ast.Try | ast.TryStar):
+            return bool(node.handlers) or _drops(node.finalbody)
+        return self._suppresses(node)
+
     def anywhere(self, kind: str) -> bool:
         """Whether anything in the program may catch or keep what is raised at another place."""
         for node in self._tree.nodes:

@@ -10,7 +10,7 @@ import ast
 import re
 
 from origins import Origins  # type: ignore[import-not-found]
-from reach import Reach  # type: ignore[import-not-found]
+from reach import CAUGHT, UNREACHED, Reach  # type: ignore[import-not-found]
 from tree import Tree  # type: ignore[import-not-found]
 from type_text import PREFIX, excludes, kind, members  # type: ignore[import-not-found]
 
@@ -91,6 +91,16 @@ class Program:
         if rule == "not-subscriptable" and f"`{PREFIX}Pending[" in text:
             return self._finding(node, line, column, "not-awaited", self._origins.is_known(node))
         return None
+
+    def settle(self, findings: list[dict[str, Any]]) -> None:
+        """Look at findings beside each other: behind one whose failure a `try` may catch, that `try` may not go on."""
+        for first, last in self._reach.stretches():
+            left = False
+            for each in findings:
+                if first <= each["line"] <= last:
+                    if left and not each["perhaps"]:
+                        each["perhaps"] = UNREACHED
+                    left = left or each["perhaps"] in (CAUGHT, _UNSURE)
 
     # ------------------------------------------------------------------------------- names and fields
 

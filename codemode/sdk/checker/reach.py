@@ -60,6 +60,15 @@ class Reach:
                 elsewhere = True
         return CAUGHT if elsewhere and self._catching.anywhere(kind) else ""
 
+    def stretches(self) -> list[tuple[int, int]]:
+        """The first and last lines of what something around it may leave early, because it catches."""
+        return [
+            (node.body[0].lineno, node.body[-1].end_lineno or 0)
+            for node in self._tree.nodes
+            if isinstance(node, ast.Try | ast.TryStar | ast.With | ast.AsyncWith)
+            and self._catching.ends_early(node)
+        ]
+
     # ------------------------------------------------------------------------------- what is reached
 
     def _is_dead(self, node: ast.AST) -> bool:
@@ -137,7 +146,8 @@ class Reach:
         while bodies:
             for node in self._own(bodies.pop()):
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                    self._read.add(node.id)
+                    if not isinstance(self._tree.parents[node], ast.Expr):  # which does nothing with it
+                        self._read.add(node.id)
                 elif isinstance(node, ast.Attribute):
                     self._read.add(node.attr)
                 elif isinstance(node, Function):
