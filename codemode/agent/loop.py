@@ -291,7 +291,7 @@ class Agent:
         """Tell the model what has happened beside the conversation, unless it is in the middle of an answer."""
         if self.notices is None or turn.is_paused:
             return
-        blocks: list[JSON] = [{"type": "text", "text": line} for line in self.notices() if line]
+        blocks: list[JSON] = [{"type": "text", "text": line} for line in self.notices() if line.strip()]
         if blocks:
             message = {"role": "user", "source": "notice", "content": blocks}
             self._session.append("user/message", {"message": message, **turn.placed()})

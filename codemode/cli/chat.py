@@ -37,7 +37,8 @@ A line that ends with \\ goes on in the next one. Ctrl-C stops what the model is
 DESCRIPTION = (
     "Talk with a model that has tools over a workspace, on the terminal or line by line from standard "
     "input. Keys and addresses come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …_BASE_URL). Exit "
-    "code: 0 at the end of input, 1 it could not go on, 2 wrong usage."
+    "code: 0 at the end of input, 1 it could not go on (from standard input also: the last message was not answered), "
+    "2 wrong usage."
 )
 
 
@@ -78,7 +79,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(options: argparse.Namespace) -> int:
-    """Run the command and return its exit code: 0 at the end of input, 1 when it cannot go on, 130 interrupted.
+    """Run the command and return its exit code: 0 at the end of input, 1 when it cannot go on or the last message
+    of a pipe was not answered, 130 interrupted.
 
     Raises `UsageError`, and OSError when nothing can be written.
     """
@@ -145,6 +147,7 @@ class _Talk:
         self._lines = lines
         self._scope = scope
         self._turn: trio.CancelScope | None = None
+        self._is_answered = True  # the last message
         self.code: int | None = None
 
     async def watch_interrupts(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -170,7 +173,7 @@ class _Talk:
             line = await self._message()
             if line is None or line == "/quit":
                 self._view.end()
-                return 0
+                return 0 if self._is_answered or sys.stdin.isatty() else 1
             if line == "/new":
                 self._agent.forget()
                 await self._agent.scope.session.commit()
@@ -192,9 +195,11 @@ class _Talk:
 
     async def _say(self, line: str) -> None:
         self._turn = trio.CancelScope()
+        self._is_answered = False
         try:
             with self._turn:
                 result = await (self._agent.run(line) if line else self._agent.go_on())
+                self._is_answered = result.reason == "completed"
                 self._view.ended(result, self._how_to_go_on())
         finally:
             stopped, self._turn = self._turn.cancelled_caught, None

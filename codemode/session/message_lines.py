@@ -33,6 +33,8 @@ def message_lines(message: JSON) -> Iterator[Line]:
     assert isinstance(message, dict)
     if message.get("source") == "context":
         yield _mark("context that came with", message.get("callId"))
+    elif message.get("source") not in (None, "user"):
+        yield _mark(message["source"])
     for block in content:
         yield from _block(block)
     if "stop" in message:

@@ -80,6 +80,7 @@ def test_what_a_user_said_and_what_came_with_a_result():
         "    Look:",
         "  image",
     ]
+    assert shown({"source": "notice", "content": [said("it ended")]}) == ["  notice", "    it ended"]
     assert shown({"source": "context", "callId": "p1", "content": [said("note")]}) == [
         "  context that came with  p1",
         "    note",
