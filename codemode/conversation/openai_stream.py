@@ -111,8 +111,8 @@ class OpenAIStream:
         stop = self._stop(items)
         unfinished = [item for item in items if item.get("status") in ("incomplete", "in_progress")]
         cut = [item for item in unfinished if item.get("type") != "message"]
-        last_is_call = bool(items) and items[-1].get("type") in _CALLS
-        if stop == "max-tokens" and (cut or last_is_call):
+        ends_open = bool(items) and items[-1].get("type") in (*_CALLS, "reasoning")
+        if stop == "max-tokens" and (cut or ends_open):  # with reasoning that nothing follows no turn may end
             raise TruncatedTurnError(
                 f"the answer reached its bound of tokens inside a {(cut or items)[-1].get('type')}; nothing was "
                 "called or kept. Allow more tokens for an answer (max_tokens), or ask for less at a time"

@@ -63,6 +63,10 @@ def problems(messages: list[dict[str, Any]], received: list[list[dict[str, Any]]
     return found
 
 
+def is_input(item: dict[str, Any]) -> bool:
+    return item["type"].endswith("_output") or item.get("role") == "user"
+
+
 def is_blank(block: dict[str, Any]) -> bool:
     return block["type"] == "text" and not block["text"].strip()
 
@@ -81,6 +85,9 @@ def response_problems(items: list[dict[str, Any]]) -> list[str]:
     """What is wrong with the `input` of a Responses API request, for the same rules."""
     found: list[str] = []
     open_calls: list[str] = []
+    for item, after in zip(items, [*items[1:], {"type": "nothing"}], strict=True):
+        if item["type"] == "reasoning" and (after["type"] == "nothing" or is_input(after)):
+            found.append(f"reasoning {item['id']} comes back without what follows it")
     for index, item in enumerate(items):
         if item["type"] in ("function_call", "custom_tool_call"):
             open_calls.append(item["call_id"])

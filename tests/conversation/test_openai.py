@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from codemode.conversation import (
     UserTurn,
@@ -24,8 +26,9 @@ from codemode.conversation.openai_wire import request_body
 from codemode.conversation.sse import EventLines
 from codemode.conversation.streams import parse_event
 from codemode.errors import ConversationError, IncompleteStateError, StreamError, TruncatedTurnError
-from tests.conversation.checker import response_problems
+from tests.conversation.checker import is_input, response_problems
 from tests.conversation.scripts import (
+    FILLED,
     Json,
     item_call,
     item_reasoning,
@@ -109,6 +112,65 @@ def test_an_item_that_comes_twice_and_differs_ends_the_stream():
     other["item"]["encrypted_content"] = "else"
     with pytest.raises(StreamError, match="item 0 came twice, and not the same"):
         play([*right[: at + 1], other, *right[at + 1 :]])
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[Any], list[list[Json]]]:
+    """A conversation of complete responses, all answered, and the items of each as they were received."""
+    turns: list[Any] = [asked(draw(FILLED))]
+    received: list[list[Json]] = []
+    for number in range(draw(st.integers(0, 4))):
+        ids = iter(f"c{number}_{n}" for n in range(9))
+        kinds = st.lists(st.sampled_from(["text", "blank", "call", "custom", "thought", "other"]), max_size=4)
+        items = [item for kind in draw(kinds) for item in ITEMS[kind](next(ids))]
+        if draw(st.booleans()) or not items:
+            items = [item_reasoning(f"rs_{number}")]  # and not a word
+        received.append(items)
+        turn = play(response_events(response(*items))).turn()
+        turns.append(turn)
+        content = [result(call.id, draw(FILLED)) for call in turn.calls]
+        if not content or draw(st.booleans()):
+            content.append(text(draw(FILLED)))
+        turns.append(UserTurn(tuple(content)))
+    return turns, received
+
+
+ITEMS: dict[str, Any] = {
+    "text": lambda id: [item_text("é", f"m_{id}")],
+    "blank": lambda id: [item_text(" ", f"m_{id}")],
+    "call": lambda id: [item_call(id, item="fig")],
+    "custom": lambda id: [
+        {"type": "custom_tool_call", "id": f"ct_{id}", "call_id": id, "name": "sql", "input": "select 1"}
+    ],
+    "thought": lambda id: [item_reasoning(f"rs_{id}"), item_text("So.", f"m_{id}")],
+    "other": lambda id: [{"type": "an_item_of_tomorrow", "id": id, "opaque": "=="}],
+}
+
+
+@settings(max_examples=40, deadline=None)
+@given(histories())
+def test_a_request_over_any_history_is_valid_by_an_independent_judge(
+    history: tuple[list[Any], list[list[Json]]],
+):
+    turns, received = history
+    input_ = body(*turns)["input"]
+    assert response_problems(input_) == []
+    own = [item for item in input_ if not is_input(item)]
+    silent = [each for each in received if all(says_nothing(item) for item in each)]
+    assert json.dumps(own) == json.dumps([item for each in received if each not in silent for item in each])
+
+
+def says_nothing(item: Json) -> bool:
+    return item["type"] == "reasoning" or (
+        item["type"] == "message" and not item["content"][0]["text"].strip()
+    )
+
+
+def test_a_bound_of_tokens_after_reasoning_that_nothing_follows_is_no_turn():
+    cut = {"incomplete_details": {"reason": "max_output_tokens"}}
+    whole = response(item_text("x"), item_reasoning(), status="incomplete", **cut)
+    with pytest.raises(TruncatedTurnError, match="inside a reasoning; nothing was called or kept"):
+        play(response_events(whole)).turn()
 
 
 def test_errors_say_whether_to_try_again():

@@ -155,6 +155,8 @@ PROMISES = {
         OPENAI + "test_a_bound_of_tokens_inside_a_call_is_no_turn_and_inside_text_is_one_that_says_so",
     ],
     "no complete answer makes a history that its provider refuses": [
+        OPENAI + "test_a_request_over_any_history_is_valid_by_an_independent_judge",
+        OPENAI + "test_a_bound_of_tokens_after_reasoning_that_nothing_follows_is_no_turn",
         PAIRS + "test_a_turn_that_says_nothing_is_kept_and_passed_over_whole",
         PAIRS + "test_blank_text_is_kept_and_does_not_come_back",
         PAIRS + "test_a_result_goes_as_the_api_takes_it",
