@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from codemode.conversation import AssistantTurn, UserTurn, text, tool_result
+from typing import Any
+
+from codemode.conversation import AssistantTurn, Turn, UserTurn, build_request, text, tool_result
 from codemode.conversation.anthropic_stream import AnthropicStream
+from codemode.conversation.anthropic_wire import request_body
 from codemode.conversation.blocks import ToolUse, UserBlock
-from tests.conversation.scripts import Json, answer, events
+from codemode.conversation.requests import Request
+from tests.conversation.scripts import Json, answer, events, said, thought, use
 
 
 def received(*content: Json, stop: str | None = None) -> AssistantTurn:
@@ -36,3 +40,23 @@ def unknown(call: ToolUse):
     """An honest answer to a call whose end nobody saw."""
     words = f"Error: the outcome of {call.name} is unknown"
     return tool_result(call.id, [{"type": "text", "text": words}], is_error=True)
+
+
+TWO = received(thought(), said("Checking."), use("toolu_01", item="apple"), use("toolu_02", item="pear"))
+"""An answer with two calls."""
+
+
+def request(turns: list[Turn], **more: Any) -> Request:
+    return build_request(turns, provider="anthropic", model="model-1", max_tokens=1000, **more)
+
+
+def sent(turns: list[Turn]) -> list[Json]:
+    body: Any = request_body(request(turns))
+    return body["messages"]
+
+
+def play(given: list[Json]) -> AnthropicStream:
+    stream = AnthropicStream()
+    for event in given:
+        stream.feed(event)
+    return stream

@@ -16,6 +16,8 @@ import pytest
 TESTS = Path(__file__).parents[1]
 
 PAIRS = "conversation/test_pairing.py::"
+BACK = "conversation/test_requests.py::"
+CUT_SHORT = "conversation/test_unfinished_answers.py::"
 STREAMS = "conversation/test_streams.py::"
 OPENAI = "conversation/test_openai.py::"
 LISTS = "conversation/test_three_lists.py::"
@@ -75,19 +77,19 @@ PROMISES = {
     ],
     # ------------------------------------------------------------------------------------- thinking goes back
     "signed thinking goes back byte for byte, with its signature, in its place": [
-        PAIRS + "test_thinking_goes_back_byte_for_byte_in_its_place_with_every_field_that_came",
+        BACK + "test_thinking_goes_back_byte_for_byte_in_its_place_with_every_field_that_came",
         WIRE + "test_what_goes_back_over_the_wire_is_byte_for_byte_what_came",
     ],
     "wrong: thinking is summarized, rewritten, moved or dropped; that is an error here": [
-        PAIRS + "test_touching_a_turn_of_the_model_is_an_error_here",
-        PAIRS + "test_a_turn_cannot_be_changed_in_place",
+        BACK + "test_touching_a_turn_of_the_model_is_an_error_here",
+        BACK + "test_a_turn_cannot_be_changed_in_place",
     ],
     "encrypted thinking follows the same rule, although nobody can read it": [
-        PAIRS + "test_touching_a_turn_of_the_model_is_an_error_here",
-        PAIRS + "test_thinking_goes_back_byte_for_byte_in_its_place_with_every_field_that_came",
+        BACK + "test_touching_a_turn_of_the_model_is_an_error_here",
+        BACK + "test_thinking_goes_back_byte_for_byte_in_its_place_with_every_field_that_came",
     ],
     "context is saved over the conversation as a whole, never inside a block": [
-        PAIRS + "test_context_is_saved_by_leaving_out_whole_exchanges",
+        BACK + "test_context_is_saved_by_leaving_out_whole_exchanges",
         BOUNDS + "test_exchanges_are_left_out_whole_and_stay_in_the_session",
         BOUNDS + "test_forgetting_begins_anew",
     ],
@@ -98,7 +100,7 @@ PROMISES = {
     ],
     "wrong: input that parses by chance before its end is taken for the whole": [
         STREAMS + "test_valid_json_that_goes_on_is_not_taken_for_the_whole",
-        STREAMS + "test_a_bound_of_tokens_inside_a_call_is_no_turn_even_if_its_input_parses",
+        CUT_SHORT + "test_a_bound_of_tokens_inside_a_call_is_no_turn_even_if_its_input_parses",
     ],
     "a turn is complete when the message has stopped, not when reading has": [
         STREAMS + "test_a_stream_that_ends_after_any_event_but_the_last_is_no_turn",
@@ -150,19 +152,19 @@ PROMISES = {
         "conversation/test_garbage.py::test_a_history_takes_whatever_a_log_may_hold",
     ],
     "a bound of tokens inside a call calls nothing and keeps nothing": [
-        STREAMS + "test_a_bound_of_tokens_inside_a_call_is_no_turn_even_if_its_input_parses",
+        CUT_SHORT + "test_a_bound_of_tokens_inside_a_call_is_no_turn_even_if_its_input_parses",
         BOUNDS + "test_an_answer_cut_inside_a_call_calls_nothing_and_is_not_kept",
         OPENAI + "test_a_bound_of_tokens_inside_a_call_is_no_turn_and_inside_text_is_one_that_says_so",
     ],
     "no complete answer makes a history that its provider refuses": [
         OPENAI + "test_a_request_over_any_history_is_valid_by_an_independent_judge",
         OPENAI + "test_a_bound_of_tokens_after_reasoning_that_nothing_follows_is_no_turn",
-        PAIRS + "test_a_turn_that_says_nothing_is_kept_and_passed_over_whole",
-        PAIRS + "test_blank_text_is_kept_and_does_not_come_back",
-        PAIRS + "test_a_result_goes_as_the_api_takes_it",
-        STREAMS + "test_a_bound_of_tokens_after_what_has_to_be_followed_by_something_is_no_turn",
-        STREAMS + "test_a_refusal_inside_a_call_is_not_asked_for_again",
-        STREAMS + "test_input_that_came_whole_with_the_start_of_its_block_is_an_object_too",
+        BACK + "test_a_turn_that_says_nothing_is_kept_and_passed_over_whole",
+        BACK + "test_blank_text_is_kept_and_does_not_come_back",
+        BACK + "test_a_result_goes_as_the_api_takes_it",
+        CUT_SHORT + "test_a_bound_of_tokens_after_what_has_to_be_followed_by_something_is_no_turn",
+        CUT_SHORT + "test_a_refusal_inside_a_call_is_not_asked_for_again",
+        CUT_SHORT + "test_input_that_came_whole_with_the_start_of_its_block_is_an_object_too",
         TURNS + "test_a_turn_that_says_nothing_is_over_and_spoils_no_later_one",
     ],
     # --------------------------------------------------------------------------------------------- three lists
@@ -213,7 +215,7 @@ PROMISES = {
     ],
     "a removed block is an explicit incomplete state": [
         KEPT + "test_a_removed_block_is_an_incomplete_state_that_names_it",
-        STREAMS + "test_thinking_without_its_signature_is_incomplete_and_says_so",
+        CUT_SHORT + "test_thinking_without_its_signature_is_incomplete_and_says_so",
         LISTS + "test_what_a_block_cannot_go_back_without_is_missed_by_name",
         STORED + "test_a_stored_turn_that_lost_a_block_is_not_gone_on_from",
     ],
@@ -225,13 +227,13 @@ PROMISES = {
     ],
     "wrong: types that are not known are discarded silently": [
         KEPT + "test_a_block_of_an_unknown_type_is_kept",
-        STREAMS + "test_a_delta_that_cannot_be_applied_is_incomplete_and_not_dropped_silently",
+        CUT_SHORT + "test_a_delta_that_cannot_be_applied_is_incomplete_and_not_dropped_silently",
     ],
     "what retention drops goes whole; nothing is kept for completeness' sake": [
         STORED + "test_what_retention_drops_goes_whole_and_the_rest_goes_on",
     ],
     "what one provider sent goes to no other": [
-        PAIRS + "test_what_a_provider_would_refuse_is_refused_here",
+        BACK + "test_what_a_provider_would_refuse_is_refused_here",
         WIRE + "test_a_turn_of_another_provider_is_not_sent",
         STORED + "test_a_conversation_with_another_provider_is_a_problem_before_anything_is_said",
     ],
