@@ -257,6 +257,7 @@ WRONG_ARGUMENTS = {
         "tools.ecko(x=1)",
         "AttributeError: there is no tool 'ecko'; did you mean 'echo'? available: add, boom",
     ),
+    "private": ("tools._table", "AttributeError: 'tools' object has no private attributes here"),
     "unknown item": ("tools['nope']", "there is no tool 'nope'; available: add"),
 }
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from codemode import values, wire
+from codemode.guest.language.names import MARK
 from codemode.guest.running.channel import Channel
 from codemode.guest.running.discovery import HELPERS, Discovery
 
@@ -154,7 +155,7 @@ class Tools:
             plain = name.removesuffix("_")
             if plain in HELPERS:
                 return _Helper(plain, self._search if plain == "search" else self._describe)
-            raise AttributeError(_unknown(name, self._table), name=name)
+            raise _missing("tools", name, _unknown(name, self._table))
         return tool
 
     def _describe(self, name: str) -> str:
@@ -217,7 +218,7 @@ class Methods:
         tool = self._table.get(name)
         if tool is None:
             there = ", ".join(sorted(self._table))
-            raise AttributeError(f"{self._name} has no {name!r}; it has: {there}", name=name)
+            raise _missing(self._name, name, f"{self._name} has no {name!r}; it has: {there}")
         return tool
 
     def __copy__(self) -> Methods:
@@ -252,6 +253,13 @@ def objects(
             name, _, method = tool.method.partition(".")
             found.setdefault(name, {})[method] = Tool(tool, call)
     return {name: Methods(name, table) for name, table in found.items()}
+
+
+def _missing(owner: str, name: str, text: str) -> AttributeError:
+    """A program that uses a private attribute asks for their mark: that is said as of any other object."""
+    if name == MARK:
+        text = f"{owner!r} object has no attribute {name!r}"
+    return AttributeError(text, name=name)
 
 
 def _unknown(name: object, table: dict[str, Tool]) -> str:
