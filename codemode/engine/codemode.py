@@ -36,7 +36,7 @@ class CodeMode(Scope):
     `session` is a path, an open `Session` (left open), or None for one in memory. `hooks` hold for all calls;
     `approver` answers when one of them, or a tool, asks (without one the call is denied). `spill` keeps text
     that is too long to show. `mode` says what a model may call directly. `max_parallel_calls` bounds how
-    many overlapping calls of one run are under way. `sandbox` takes the place of this machine's; `packages` are
+    many tools of one run work at the same time. `sandbox` takes the place of this machine's; `packages` are
     what programs may import beside the library, and `accept_missing` the layers of the wall that may be missing
     (see `LocalSandbox`), if they run on this machine's. `check` says whether programs are checked against the tools
     before they run (`strict`: one that is certain to fail does not start); `prompt_budget` is how many tokens the
