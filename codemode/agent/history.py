@@ -52,8 +52,9 @@ EVENT_TYPES = (
 class _Answer:
     """A turn of the model, with the results that its calls have so far."""
 
-    def __init__(self, turn: AssistantTurn) -> None:
+    def __init__(self, turn: AssistantTurn, seq: int) -> None:
         self.turn = turn
+        self.seq = seq
         self.ids = frozenset(call.id for call in turn.calls)
         self.results: dict[str, UserBlock] = {}
         self.contexts: dict[str, list[UserBlock]] = {}
@@ -112,7 +113,7 @@ class History:
                 self._add(_Unusable(tuple(f"event {event.seq}: {each}" for each in found.missing)))
             elif found.content:
                 self._made.clear()
-                self._add(_Answer(found))
+                self._add(_Answer(found, event.seq))
         elif event.type == "tool/call":
             self._made.add(data["callId"])
         elif event.type == "tool/result":
@@ -125,12 +126,24 @@ class History:
     def turns(self) -> list[Turn]:
         """Return the conversation. Raises `IncompleteStateError` if a turn in it cannot be taken up, `PairingError`
         if a call has two results in the log."""
-        turns: list[Turn] = []
+        return [turn for turn, _ in self._conversation()]
+
+    def names(self) -> list[str]:
+        """Return what errors call the turns: by their numbers, and those of the model also by their events, since
+        turns in a log have other numbers. Raises as `turns` does."""
+        return [
+            f"turn {index}" if seq is None else f"turn {index} (event {seq})"
+            for index, (_, seq) in enumerate(self._conversation())
+        ]
+
+    def _conversation(self) -> list[tuple[Turn, int | None]]:
+        """The turns, those of the model with the numbers of their events."""
+        turns: list[tuple[Turn, int | None]] = []
         said: list[UserBlock] = []
 
         def end_user_turn() -> None:
             if said:
-                turns.append(UserTurn(tuple(said)))
+                turns.append((UserTurn(tuple(said)), None))
                 said.clear()
 
         for _, entry in self._entries:
@@ -140,7 +153,7 @@ class History:
                 if entry.doubled:
                     raise PairingError(entry.doubled)
                 end_user_turn()
-                turns.append(entry.turn)
+                turns.append((entry.turn, entry.seq))
                 said += entry.answers()
             else:
                 said += entry
@@ -168,6 +181,8 @@ class History:
         for _, entry in reversed(self._entries):
             if isinstance(entry, _Answer):
                 return entry
+            if isinstance(entry, _Unusable):
+                break  # it may have been an answer, and what follows belong to it
         return None
 
     def _take_message(self, message: JSON, seq: int) -> None:

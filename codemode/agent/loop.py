@@ -103,7 +103,7 @@ class Agent:
         do not belong together, a `ConversationError` for turns of another provider, each with what and where.
         """
         try:
-            check_turns(self._history.turns(), self.provider.name)
+            check_turns(self._history.turns(), self.provider.name, self._history.names())
         except ConversationError as error:
             return error
         return None
@@ -333,4 +333,5 @@ def request_over(header: dict[str, JSON], history: History) -> Request:
         system=values["system"],
         tools=values["tools"],
         options=values["options"],
+        names=history.names(),
     )

@@ -16,57 +16,61 @@ from codemode.errors import PairingError
 __all__ = ["check_pairing", "close_calls", "open_calls", "pairing_violations"]
 
 
-def check_pairing(turns: Sequence[Turn]) -> None:
-    """Raise `PairingError`, naming every id and turn, unless all calls and results belong together."""
-    violations = pairing_violations(turns)
+def check_pairing(turns: Sequence[Turn], names: Sequence[str] = ()) -> None:
+    """Raise `PairingError`, naming every id and turn, unless all calls and results belong together.
+
+    `names` are those of the turns, where they have others than their numbers from 0.
+    """
+    violations = pairing_violations(turns, names)
     if violations:
         raise PairingError(violations)
 
 
-def pairing_violations(turns: Sequence[Turn]) -> list[str]:
+def pairing_violations(turns: Sequence[Turn], names: Sequence[str] = ()) -> list[str]:
     """Return what is wrong with the pairs of a conversation; empty when nothing is."""
+    names = names or [f"turn {index}" for index in range(len(turns))]
     found: list[str] = []
     for index, turn in enumerate(turns):
         if isinstance(turn, AssistantTurn):
-            found += _of_calls(turns, index, turn)
+            found += _of_calls(turns, names, index, turn)
         else:
-            found += _of_results(turns, index, turn)
+            found += _of_results(turns, names, index, turn)
     return found
 
 
-def _of_calls(turns: Sequence[Turn], index: int, turn: AssistantTurn) -> list[str]:
+def _of_calls(turns: Sequence[Turn], names: Sequence[str], index: int, turn: AssistantTurn) -> list[str]:
     found: list[str] = []
     after = turns[index + 1] if index + 1 < len(turns) else None
     answered = Counter(block.tool_use_id for block in _results(after))
     for call_id, times in Counter(call.id for call in turn.calls).items():
         if times > 1:
-            found.append(f"turn {index} makes {times} calls with the id {call_id!r}")
+            found.append(f"{names[index]} makes {times} calls with the id {call_id!r}")
         if answered[call_id] == 1:
             continue
         if answered[call_id] > 1:
-            found.append(f"turn {index + 1} has {answered[call_id]} results for the call {call_id!r}")
+            found.append(f"{names[index + 1]} has {answered[call_id]} results for the call {call_id!r}")
             continue
         later = [
             at
             for at in range(index + 2, len(turns))
             if any(block.tool_use_id == call_id for block in _results(turns[at]))
         ]
-        where = f"; its result is in turn {later[0]}, and belongs into turn {index + 1}" if later else ""
-        found.append(f"the call {call_id!r} of turn {index} has no result in the turn after it{where}")
+        where = f"; its result is in {names[later[0]]}, and belongs into {names[index + 1]}" if later else ""
+        found.append(f"the call {call_id!r} of {names[index]} has no result in the turn after it{where}")
     return found
 
 
-def _of_results(turns: Sequence[Turn], index: int, turn: UserTurn) -> list[str]:
+def _of_results(turns: Sequence[Turn], names: Sequence[str], index: int, turn: UserTurn) -> list[str]:
     before = turns[index - 1] if index else None
     calls = {call.id for call in before.calls} if isinstance(before, AssistantTurn) else set()
     found = [
-        f"turn {index} has a result for {block.tool_use_id!r}, a call that the turn before it does not make"
+        f"{names[index]} has a result for {block.tool_use_id!r}, a call that the turn before it does not make"
         for block in _results(turn)
         if block.tool_use_id not in calls
     ]
     kinds = [isinstance(block, ToolResult) for block in turn.content]
     if kinds != sorted(kinds, reverse=True):
-        found.append(f"turn {index} has something before its results; results come first")
+        found.append(f"{names[index]} has something before its results; results come first")
     return found
 
 

@@ -41,21 +41,28 @@ def build_request(
     system: str = "",
     tools: Sequence[dict[str, JSON]] = (),
     options: dict[str, JSON] | None = None,
+    names: Sequence[str] = (),
 ) -> Request:
     """Return a request over a conversation, checked.
 
     The conversation begins with the user and ends with the user, or with a turn that the provider paused. A turn
     of the model that says nothing (thinking alone, blank text) is passed over, whole.
 
-    Raises as `check_turns` does, and `IncompleteStateError` if there is nothing to answer.
+    Raises as `check_turns` does, and `IncompleteStateError` if there is nothing to answer. `names` are those of the
+    turns in errors, where they have others than their numbers from 0.
     """
     kept = tuple(turn for turn in turns if turn.content)
-    check_turns(kept, provider)
+    named = [name for name, turn in zip(names, turns, strict=True) if turn.content] if names else ()
+    check_turns(kept, provider, named)
     if not kept:
         raise IncompleteStateError(["a user turn to answer"])
     last = kept[-1]
     if isinstance(last, AssistantTurn) and last.stop != "pause":
-        raise IncompleteStateError([f"a user turn after turn {len(kept) - 1}, which the model has finished"])
+        raise IncompleteStateError(
+            [
+                f"a user turn after {named[-1] if named else f'turn {len(kept) - 1}'}, which the model has finished"
+            ]
+        )
     return Request(
         provider=provider,
         model=model,
@@ -67,27 +74,28 @@ def build_request(
     )
 
 
-def check_turns(turns: Sequence[Turn], provider: str) -> None:
+def check_turns(turns: Sequence[Turn], provider: str, names: Sequence[str] = ()) -> None:
     """Check a conversation as far as it has come; nothing needs to be asked in it, nor to be in it at all.
 
     Raises `PairingError` if calls and results do not belong together; `AlteredTurnError` if a turn of the model
     is not what was received; `IncompleteStateError` if it does not begin with the user; `ConversationError` if a
     turn was received from another kind of provider, whose opaque blocks this one cannot read, or stands where
-    none can.
+    none can. `names` as in `build_request`.
     """
+    names = names or [f"turn {index}" for index in range(len(turns))]
     if turns and not isinstance(turns[0], UserTurn):
         raise IncompleteStateError(["the user turn that the first turn of the model answers"])
     for index, turn in enumerate(turns):
         if isinstance(turn, AssistantTurn):
             if turn.provider != provider:
                 raise ConversationError(
-                    f"turn {index} was received from {turn.provider!r} and cannot be sent to {provider!r}; go on with "
-                    f"{turn.provider!r}, or begin a new conversation"
+                    f"{names[index]} was received from {turn.provider!r} and cannot be sent to {provider!r}; go on "
+                    f"with {turn.provider!r}, or begin a new conversation"
                 )
-            check_seal(turn, index)
-    check_pairing(turns)  # first, for it names ids
+            check_seal(turn, names[index])
+    check_pairing(turns, names)  # first, for it names ids
     for index in range(len(turns)):
-        _check_order(turns, index)
+        _check_order(turns, names, index)
 
 
 def _that_say_something(turns: Sequence[Turn]) -> list[Turn]:
@@ -102,17 +110,19 @@ def _that_say_something(turns: Sequence[Turn]) -> list[Turn]:
     return kept
 
 
-def _check_order(turns: Sequence[Turn], index: int) -> None:
+def _check_order(turns: Sequence[Turn], names: Sequence[str], index: int) -> None:
     turn = turns[index]
     before = turns[index - 1] if index else None
     if isinstance(turn, AssistantTurn):
         if isinstance(before, AssistantTurn) and before.stop != "pause":
             raise ConversationError(
-                f"turns {index - 1} and {index} are both the model's, and none was paused"
+                f"{names[index - 1]} and {names[index]} are both the model's, and none was paused"
             )
         return
     if isinstance(before, UserTurn):
-        raise ConversationError(f"turns {index - 1} and {index} are both the user's; they belong into one")
+        raise ConversationError(
+            f"{names[index - 1]} and {names[index]} are both the user's; they belong into one"
+        )
     for block in turn.content:
         if is_blank(block):
-            raise ConversationError(f"turn {index} holds an empty text, which providers refuse")
+            raise ConversationError(f"{names[index]} holds an empty text, which providers refuse")

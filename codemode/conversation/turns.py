@@ -82,14 +82,14 @@ def seal_of(wires: Sequence[dict[str, JSON]]) -> str:
     return hashlib.sha256(msgspec.json.encode(list(wires))).hexdigest()
 
 
-def check_seal(turn: AssistantTurn, index: int) -> None:
-    """Raise `AlteredTurnError` if the turn at `index` of a conversation is not what was received."""
+def check_seal(turn: AssistantTurn, name: str) -> None:
+    """Raise `AlteredTurnError` if a turn, called `name` in the error, is not what was received."""
     if seal_of([block.wire for block in turn.content]) != turn.seal:
         opaque = sorted(
             {block.type for block in turn.content if block.type.endswith(("thinking", "reasoning"))}
         )
         hint = f" (it holds {', '.join(opaque)})" if opaque else ""
         raise AlteredTurnError(
-            f"turn {index} is not what the model sent{hint}: a block was changed, moved or left out. Turns of the "
+            f"{name} is not what the model sent{hint}: a block was changed, moved or left out. Turns of the "
             "model go back as they came; to save context, leave out whole exchanges or begin a new conversation"
         )

@@ -63,7 +63,9 @@ async def test_a_history_with_calls_that_were_never_answered_is_not_gone_on_from
         model = Scripted([])
         one = agent(cm, model)
         assert isinstance(one.problem, PairingError)
-        assert one.problem.violations == ("the call 'a' of turn 1 has no result in the turn after it",)
+        assert one.problem.violations == (
+            "the call 'a' of turn 1 (event 1) has no result in the turn after it",
+        )
         result = await one.run("hm")
         assert (result.reason, result.error_code) == ("error", "UNPAIRED_CALLS")
         assert model.requests == []
@@ -119,15 +121,35 @@ def answered_twice(log: list[Any]) -> None:
     log.insert(at, log[at])
 
 
+def with_an_id_of_before(log: list[Any]) -> None:
+    for at, (kind, data) in enumerate(log):
+        log[at] = kind, json.loads(json.dumps(data).replace('"id": "b", "name"', '"id": "a", "name"'))
+        if data.get("callId") == "b":
+            log[at][1]["callId"] = "a"
+
+
 @pytest.mark.parametrize(
     ("edit", "code", "words"),
     [
-        (without, "UNPAIRED_CALLS", "the call 'a' of turn 1 has no result in the turn after it"),
+        (without, "UNPAIRED_CALLS", "the call 'a' of turn 1 (event 4) has no result in the turn after it"),
         (twice, "UNPAIRED_CALLS", "event 8 is a second result for the call 'a'"),
-        (in_a_later_turn, "UNPAIRED_CALLS", "the call 'b' of turn 5 has no result in the turn after it"),
-        (of_another_call, "UNPAIRED_CALLS", "the call 'b' of turn 5 has no result in the turn after it"),
+        (
+            in_a_later_turn,
+            "UNPAIRED_CALLS",
+            "the call 'b' of turn 5 (event 16) has no result in the turn after it",
+        ),
+        (
+            of_another_call,
+            "UNPAIRED_CALLS",
+            "the call 'b' of turn 5 (event 16) has no result in the turn after it",
+        ),
         (with_another_signature, "INCOMPLETE_STATE", "event 4: the blocks as they were received"),
-        (answered_twice, "CONVERSATION_ERROR", "turns 3 and 4 are both the model's"),
+        (
+            answered_twice,
+            "CONVERSATION_ERROR",
+            "turn 3 (event 10) and turn 4 (event 11) are both the model's",
+        ),
+        (with_an_id_of_before, "INCOMPLETE_STATE", "event 16: content[0] (tool_use b)"),
     ],
 )
 async def test_a_log_that_was_edited_is_not_gone_on_from_and_what_is_wrong_is_named(
@@ -158,7 +180,9 @@ async def test_a_conversation_with_another_provider_is_a_problem_before_anything
     async with engine() as cm:
         await agent(cm, Scripted([answer(said("Hi"))])).run("go")
         one = agent(cm, Other([]))
-        assert "turn 1 was received from 'anthropic' and cannot be sent to 'openai'" in str(one.problem)
+        assert "turn 1 (event 4) was received from 'anthropic' and cannot be sent to 'openai'" in str(
+            one.problem
+        )
 
 
 async def test_what_retention_drops_goes_whole_and_the_rest_goes_on(tmp_path: Path):

@@ -102,7 +102,7 @@ def test_context_is_saved_by_leaving_out_whole_exchanges():
             "the user turn that the first turn of the model answers",
         ),
         ([asked(), received(said("3"))], IncompleteStateError, "a user turn after turn 1"),
-        ([asked(), asked()], ConversationError, "turns 0 and 1 are both the user's"),
+        ([asked(), asked()], ConversationError, "turn 0 and turn 1 are both the user's"),
         ([asked(), received(said("1")), received(said("2")), asked()], ConversationError, "both the model's"),
         ([UserTurn((text(""),))], ConversationError, "an empty text"),
         ([UserTurn((text(" \n"),))], ConversationError, "an empty text"),
