@@ -124,10 +124,17 @@ class AnthropicStream:
             raise StreamError("the message ended without a reason for stopping")
         if not self._is_cut():
             for block in self._blocks.values():
-                if block.problem is not None:
+                if block.problem is not None or self._is_refused(block):
                     raise self._spoiled(block)
         frozen_object({name: value for name, value in self._message.items() if name != "content"}, "message")
         self._is_complete = True
+
+    def _is_refused(self, block: _Block) -> bool:
+        """Whether a refusal came before the result of a call that the provider makes itself."""
+        assert self._message is not None
+        is_last = block.index == len(self._blocks) - 1
+        is_theirs = block.kind in _CALLS and block.kind != "tool_use"
+        return is_last and is_theirs and stop_of(self._message["stop_reason"]) == "refusal"
 
     def _spoiled(self, block: _Block) -> StreamError:
         assert self._message is not None

@@ -265,7 +265,13 @@ await asyncio.gather(ask(), talk())
 print('end')
 """
     calls = answer(
-        run_code("p", program), use("q", "run_code", code="await asyncio.sleep(60)", description="rest")
+        run_code("p", program),
+        use(
+            "q",
+            "run_code",
+            code="print('resting')\nimport asyncio\nawait asyncio.sleep(60)",
+            description="rest",
+        ),
     )
     async with recorded(plays(calls, answer(said("Well.")))) as server:
         screen = Terminal(place, environment(server), "--model", "m1", "--tools", "own:remove")
@@ -274,8 +280,8 @@ print('end')
         await screen.until("[n] no: ")
         await trio.sleep(0.3)
         screen.type("y\n")
-        await screen.until("run_code ok look\n")
-        assert screen.text == "y\n  I talk\n  end\nrun_code ok look\n"
+        await screen.until("resting\n")
+        assert screen.text == "y\n  I talk\n  end\nrun_code ok look\n  resting\n"
         screen.type("\x03")  # in the second program
         await screen.until("[stopped]\n\n> ")
         assert screen.text.startswith("^C\nrun_code failed rest\n  Error: ")

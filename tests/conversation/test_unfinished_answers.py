@@ -70,6 +70,11 @@ def test_a_refusal_inside_a_call_is_not_asked_for_again():
     with pytest.raises(StreamError, match="refused inside the call of 'write'; nothing was called") as caught:
         play(cut_call('{"path": "a', "refusal"))
     assert not caught.value.retryable
+    theirs = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    with pytest.raises(StreamError, match="refused inside the call of 'web_search'"):
+        play(events(answer(said("x"), theirs, stop="refusal")))
+    ours = play(events(answer(use("t"), said("No."), stop="refusal"))).turn()
+    assert (ours.stop, [call.id for call in ours.calls]) == ("refusal", ["t"])
 
 
 @pytest.mark.parametrize(
