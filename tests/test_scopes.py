@@ -171,3 +171,33 @@ async def test_cancelled_in_a_scope_the_end_is_in_its_session(kind):
             nursery.cancel_scope.cancel()
         assert types(other)[-1] == "tool/result"
         assert types(cm.session) == []
+
+
+class Recording:
+    """An approver that is falsy as long as nobody was asked about."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.asked = []
+
+    def __len__(self):
+        return len(self.asked)
+
+    def __call__(self, requests):
+        self.asked.extend(requests)
+        return self.answer
+
+
+async def test_an_approver_of_a_scope_that_is_falsy_is_asked_all_the_same():
+    @tool(render=as_json, approval="it costs")
+    async def pay() -> int:
+        """Pay."""
+        return 1
+
+    outer, inner = Recording("allow-once"), Recording("deny")
+    async with CodeMode([pay], approver=outer) as cm:
+        outcome = await cm.scope(approver=inner).call("pay", {})
+        assert outcome.is_error
+        assert (len(outer), len(inner)) == (0, 1)
+        with pytest.raises(TypeError, match="approver=5: must be a function"):
+            cm.scope(approver=5)

@@ -66,8 +66,6 @@ class CodeMode(Scope):
         _check_type("limits", limits, Limits)
         _check_type("hooks", hooks, Hooks)
         _check_type("spill", spill, Spill)
-        if approver is not None and not callable(approver):
-            raise TypeError(f"approver={approver!r}: must be a function of a list of requests")
         if (
             not isinstance(max_parallel_calls, int)
             or isinstance(max_parallel_calls, bool)
@@ -100,9 +98,9 @@ class CodeMode(Scope):
             spill,
             max_parallel_calls,
             tuple(package.name for package in packages),
+            Checks(check),
+            prompt_budget,
         )
-        core.prompt_budget = prompt_budget
-        core.checks = Checks(check)
         super().__init__(core, registry, approver=approver)
 
     async def __aenter__(self) -> Self:

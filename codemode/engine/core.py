@@ -6,7 +6,6 @@ import trio
 
 from codemode.sandbox import Limits, Sandbox
 from codemode.sdk.checks import Checks
-from codemode.sdk.prompt import DEFAULT_BUDGET
 from codemode.session import Session
 from codemode.tools.bodies import Bodies
 from codemode.tools.spill import Spill
@@ -33,17 +32,20 @@ class Core:
         spill: Spill | None,
         max_parallel_calls: int,
         packages: tuple[str, ...],
+        checks: Checks,
+        prompt_budget: int,
     ) -> None:
         self.packages = packages
         self.limits = limits
         self.spill = spill
         self.max_parallel_calls = max_parallel_calls
-        self.prompt_budget = DEFAULT_BUDGET
-        self.checks = Checks("off")
+        self.prompt_budget = prompt_budget
+        self.checks = checks
         self.opened: Opened | None = None
 
     @property
-    def open(self) -> Opened:
+    def entered(self) -> Opened:
+        """What there is while it is entered. Raises RuntimeError where it is not."""
         if self.opened is None:
             raise RuntimeError("enter it first: async with CodeMode(...) as cm")
         return self.opened

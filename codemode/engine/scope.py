@@ -66,7 +66,7 @@ class Scope:
         elif approver is None and session is parent._session:
             self._approvals = parent._approvals
         else:
-            self._approvals = Approvals(approver or parent._approvals.approver)
+            self._approvals = Approvals(parent._approvals.approver if approver is None else approver)
         self._run_code = run_code_tool(self._run_program, core.spill, core.packages, core.checks.note)
         self._runs: dict[str, RunOptions] = {}
         self._prompt: tuple[tuple[int, tuple[Tool, ...]], str] | None = None
@@ -101,7 +101,7 @@ class Scope:
     @property
     def session(self) -> Session:
         """The session that calls are logged in."""
-        opened = self._core.open.session
+        opened = self._core.entered.session
         return opened if self._session is None else self._session
 
     @property
@@ -212,7 +212,7 @@ class Scope:
         ids = [call.id for call in calls]
         if len(set(ids)) < len(ids):
             raise ValueError(f"the ids of calls that are made together differ: {', '.join(ids)}")
-        opened = self._core.open
+        opened = self._core.entered
         cap = self._core.max_parallel_calls
         batch = DirectCalls(opened.nursery, self._pipeline(), self.session, cap, on_end)
         if on_log is not None:
@@ -224,7 +224,7 @@ class Scope:
                 self._runs.pop(id, None)
 
     def _pipeline(self) -> Pipeline:
-        opened = self._core.open
+        opened = self._core.entered
         return Pipeline(
             self.registry,
             run_code=self._run_code,
@@ -298,7 +298,7 @@ class Scope:
         return value
 
     async def _run_in_sandbox(self, source: str, call: Call) -> RunOutcome:
-        opened = self._core.open
+        opened = self._core.entered
         options = self._runs.get(call.id) or RunOptions()
         tools = [binding(each) for each in self.registry]
         stop = trio.CancelScope()

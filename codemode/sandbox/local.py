@@ -172,17 +172,17 @@ class LocalSandbox:
             guest = pool.take(pair)
         except OSError as error:
             raise SandboxUnavailable(f"no guest can be started: {error.strerror}") from error
-        outbox = _Outbox(guest, nursery)
-        room = trio.lowlevel.ParkingLot()
-        clock = _WallClock(limits.wall_seconds)
-        conversation = Conversation(
-            tools, limits, handler, outbox.send, relieved=room.unpark_all, stop_clock=clock.stop
-        )
-        outbox.overflowed = lambda: conversation.stop(ending.protocol("it does not read its answers"))
-        started = trio.current_time()
-        before = guest.cpu_seconds()
         used: Used | None = None
         try:
+            outbox = _Outbox(guest, nursery)
+            room = trio.lowlevel.ParkingLot()
+            clock = _WallClock(limits.wall_seconds)
+            conversation = Conversation(
+                tools, limits, handler, outbox.send, relieved=room.unpark_all, stop_clock=clock.stop
+            )
+            outbox.overflowed = lambda: conversation.stop(ending.protocol("it does not read its answers"))
+            started = trio.current_time()
+            before = guest.cpu_seconds()
             outbox.send(program)
             if pool.is_empty(pair):
                 pool.refill(pair)

@@ -122,7 +122,7 @@ class Pool:
     def _next_look(self) -> float:
         """When there is something to do that nobody asks for, in trio's time."""
         usual = self._usual
-        if self._running or usual.wanted == usual.least:
+        if self._running or usual.wanted == usual.least or not self._zygote.alive:
             return math.inf
         if len(usual.guests) < usual.wanted:
             return trio.current_time() + _QUIET_SECONDS

@@ -49,6 +49,9 @@ class Approvals:
     """Asks an approver, and remembers what holds for a run."""
 
     def __init__(self, approver: Approver | None) -> None:
+        """Raises `TypeError` for an approver that cannot be called."""
+        if approver is not None and not callable(approver):
+            raise TypeError(f"approver={approver!r}: must be a function of a list of requests")
         self.approver = approver
         self._allowed: dict[str, set[str]] = {}
 

@@ -10,6 +10,7 @@ to its end. Nothing here knows what a call is.
 
 from __future__ import annotations
 
+import contextvars
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, Protocol, TypeVar
@@ -101,6 +102,7 @@ class Scheduler(Generic[_J]):
         self._changed = trio.lowlevel.ParkingLot()
         self._ended = trio.Event()
         self._deciding = trio.CancelScope()
+        self._context = contextvars.copy_context()
         self._turn = trio.Lock()
         self._lane_is_up = False
         self._lane_waits = False
@@ -174,14 +176,24 @@ class Scheduler(Generic[_J]):
         while self._waiting and self._waiting[0].starts_at_once and self._is_due(self._waiting[0]):
             due = self._take_first()
             self._bodies.add(due)
-            due.start_now()
-            self._nursery.start_soon(self._complete, due)
+            try:
+                due.start_now()
+            except Exception as error:  # not the fault of the job whose body is over
+                self._running.discard(due)
+                self._bodies.discard(due)
+                self._fail(error)
+                return
+            self._complete_beside(due)
             started = True
         if not started:
             self._changed.unpark_all()
         # Once for their tasks to be made, once for their bodies to begin.
         await trio.lowlevel.cancel_shielded_checkpoint()
         await trio.lowlevel.cancel_shielded_checkpoint()
+
+    def _complete_beside(self, job: _J) -> None:
+        """Complete a job in a task of its own, which sees the context variables of the run and not of another job."""
+        self._context.run(self._nursery.start_soon, self._complete, job)
 
     def _is_due(self, job: _J) -> bool:
         """Whether a job that may overlap has its turn."""
@@ -213,7 +225,7 @@ class Scheduler(Generic[_J]):
                     self._bodies.discard(job)
                     raise
                 if overlaps:
-                    self._nursery.start_soon(self._complete, job)
+                    self._complete_beside(job)
                 else:
                     await self._complete(job)
         except Exception as error:

@@ -86,7 +86,7 @@ async def test_a_call_that_is_cancelled_after_it_was_shown_is_stored_as_the_hook
             while not any(cm.session.events(types=["tool/code-dispatch-start"])):
                 await trio.sleep(0.01)
             await trio.sleep(0.1)
-            cm._core.open.nursery.cancel_scope.cancel()
+            cm._core.entered.nursery.cancel_scope.cancel()
             await trio.sleep(0.3)
             nursery.cancel_scope.cancel()
         else:

@@ -1,5 +1,7 @@
 """When calls start and end: in order, overlapping up to the cap, exclusive ones alone."""
 
+import contextvars
+
 import pytest
 import trio
 import trio.testing
@@ -307,6 +309,47 @@ async def test_calls_that_only_have_to_end_are_not_heaped_up(plain, autojump_clo
     assert sorted(event for event in seen(recorder) if event.startswith("end")) == [
         f"end {i}" for i in range(9)
     ]
+
+
+async def test_a_start_that_fails_fails_all_and_not_the_job_that_made_room(autojump_clock):
+    recorder = Recorder()
+    jobs = [TwoPartJob(recorder, index, True) for index in range(3)]
+
+    def fail():
+        raise LookupError("no log")
+
+    jobs[2].start_now = fail
+    failed = []
+    async with trio.open_nursery() as nursery:
+        scheduler = Scheduler(nursery, 1, allow, lambda: failed.append(trio.current_time()))
+        for job in jobs:
+            job.scheduler = scheduler
+            scheduler.submit(job)
+        start = trio.current_time()
+        with pytest.raises(LookupError, match="no log"):
+            await scheduler_failed(scheduler, failed)
+        assert trio.current_time() - start == pytest.approx(2.0, abs=0.1)
+    assert "start 1" in recorder.events
+
+
+async def scheduler_failed(scheduler, failed):
+    while not failed:
+        await trio.sleep(0.05)
+    await scheduler.ended(60)
+
+
+async def test_a_job_sees_the_context_of_the_run_and_not_of_the_one_before_it(autojump_clock):
+    seen, variable = [], contextvars.ContextVar("variable", default="the run's")
+
+    class Setting(TwoPartJob):
+        async def complete(self, turn):
+            seen.append(variable.get())
+            variable.set(self.name)
+            await super().complete(turn)
+
+    for plain in (True, False):
+        await run_two_parts([Setting(Recorder(), index, True, 1.0, 0.5, plain) for index in range(5)], cap=2)
+    assert seen == ["the run's"] * 10
 
 
 async def test_an_exclusive_job_waits_for_the_ends_and_not_only_the_bodies(autojump_clock):
