@@ -6,6 +6,7 @@ what a job does.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Awaitable, Callable
@@ -24,6 +25,8 @@ MAX_ACTIVE = 10
 """How many jobs of one owner may run at a time."""
 MAX_FINISHED = 100
 """How many finished jobs are remembered."""
+
+_log = logging.getLogger("codemode.toolkits")
 
 _CLEANING_SECONDS = 10.0
 _LABEL_CHARACTERS = 200
@@ -228,13 +231,20 @@ class Jobs:
 
 async def _tidy() -> None:
     """Remove what owners that were killed have left behind."""
-    await trio.to_thread.run_sync(remove_left_behind, abandon_on_cancel=True)
+    try:
+        await trio.to_thread.run_sync(remove_left_behind, abandon_on_cancel=True)
+    except Exception:  # this owner goes on; the next one tries again
+        _log.warning("could not remove what owners that were killed have left behind", exc_info=True)
 
 
 def _make() -> Scratch:
     made = Scratch.make()
-    for name in ("tmp", "output"):
-        os.mkdir(os.path.join(made.path, name), 0o700)
+    try:
+        for name in ("tmp", "output"):
+            os.mkdir(os.path.join(made.path, name), 0o700)
+    except BaseException:
+        made.remove()
+        raise
     return made
 
 

@@ -6,8 +6,9 @@ import tempfile
 
 import pytest
 
+from codemode.toolkits import Jobs
 from codemode.toolkits.processes.scratch import Scratch, remove_left_behind
-from tests.toolkits.engine import descriptors
+from tests.toolkits.engine import descriptors, eventually
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +45,73 @@ def test_what_an_owner_left_behind_is_removed_and_what_has_an_owner_is_not(place
     assert remove_left_behind() == []
     owned.remove()
     assert descriptors() == before
+
+
+def make_deep(path, depth):
+    """Make directories in directories, deeper than a path can say, with a file in the innermost."""
+    place = os.open(path, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", 0o700, dir_fd=place)
+        inner = os.open("d", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = inner
+    os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=place))
+    os.close(place)
+
+
+def test_a_tree_of_any_depth_goes(place):
+    before = descriptors()
+    left, own = Scratch.make(), Scratch.make()
+    for made in (left, own):
+        make_deep(made.path, 2100)
+    abandon(left)
+    assert remove_left_behind() == [left.path]
+    own.remove()
+    assert list(place.iterdir()) == []
+    assert descriptors() == before
+
+
+def test_nothing_outside_is_reached_by_links_and_what_is_not_readable_goes(place):
+    outside = place / "outside"
+    (outside / "kept").mkdir(parents=True)
+    outside.chmod(0o500)
+    made = Scratch.make()
+    os.makedirs(f"{made.path}/a/b/c/closed/in it")
+    for name in ("link", "a/link", "a/b/link"):
+        os.symlink(outside, f"{made.path}/{name}")
+    for name in ("a/b/c/closed/in it", "a/b/c/closed", "a/b/c"):
+        os.chmod(f"{made.path}/{name}", 0)
+    made.remove()
+    assert [each.name for each in place.iterdir()] == ["outside"]
+    assert outside.stat().st_mode & 0o777 == 0o500
+    assert os.listdir(outside) == ["kept"]
+
+
+def test_what_cannot_be_removed_is_tried_again_by_the_next_owner(place, monkeypatch):
+    made = Scratch.make()
+    open(f"{made.path}/file", "w").close()
+
+    def refuse(*arguments, **named):
+        raise PermissionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "unlink", refuse)
+        made.remove()
+    assert sorted(os.listdir(made.path)) == [".locked", "file"]
+    assert remove_left_behind() == [made.path]
+    assert list(place.iterdir()) == []
+
+
+async def test_an_owner_goes_on_when_what_others_left_cannot_be_removed(place, monkeypatch, caplog):
+    def fail():
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr("codemode.toolkits.jobs.remove_left_behind", fail)
+    async with Jobs() as jobs:
+        assert os.path.isdir(await jobs.scratch())
+        words = "could not remove what owners that were killed have left behind"
+        assert await eventually(lambda: words in caplog.text)
+    assert list(place.iterdir()) == []
 
 
 def test_what_nobody_has_locked_and_what_only_looks_alike_stays(place):

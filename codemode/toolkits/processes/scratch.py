@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import glob
 import os
-import shutil
+import secrets
 import tempfile
 from typing import NamedTuple, Self
 
@@ -30,24 +30,21 @@ class Scratch(NamedTuple):
     @classmethod
     def make(cls) -> Self:
         """Return a new directory, locked, for this user alone. Raises `OSError`."""
-        while True:
-            # The name that it really has: what is bound elsewhere has to be found under it.
-            path = os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX))
-            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-            with contextlib.suppress(
-                OSError
-            ):  # a file system without locks: such a directory is never taken over
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                with contextlib.suppress(FileExistsError):
-                    os.close(os.open(_MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=lock))
-            if os.path.isdir(path):
-                return cls(path, lock)
-            os.close(lock)  # somebody took it for one that is left behind, before it was locked
+        # The name that it really has: what is bound elsewhere has to be found under it.
+        path = os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX))
+        lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        # On a file system without locks there is no mark: such a directory is never taken over.
+        with contextlib.suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            os.close(os.open(_MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=lock))
+        return cls(path, lock)
 
     def remove(self) -> None:
-        """Remove the directory with all that is in it."""
-        _remove(self.path)
-        os.close(self.lock)
+        """Remove the directory with all that is in it. What cannot be removed stays; that is no error."""
+        try:
+            _remove(self.path, self.lock)
+        finally:
+            os.close(self.lock)
 
 
 def remove_left_behind() -> list[str]:
@@ -61,18 +58,68 @@ def remove_left_behind() -> list[str]:
                     continue
                 os.stat(_MARK, dir_fd=lock)
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _remove(path)
-                removed.append(path)
+                if _remove(path, lock):
+                    removed.append(path)
             finally:
                 os.close(lock)
     return removed
 
 
-def _remove(directory: str) -> None:
-    for place, names, _ in os.walk(directory):  # what is write-protected goes, too
-        for name in names:
-            path = os.path.join(place, name)
-            if not os.path.islink(path):
-                with contextlib.suppress(OSError):
-                    os.chmod(path, 0o700)
-    shutil.rmtree(directory, ignore_errors=True)
+def _remove(path: str, directory: int) -> bool:
+    """Remove a directory and all that is in it, whatever its depth; return whether it is gone.
+
+    A program made what is in there, and may be at work in it: nothing is reached by a path of several names, no
+    link is followed, nothing recurses, and few descriptors are open at a time. What is too deep is made flat: each
+    directory in a directory is moved up to the outermost one before its old place is removed.
+    """
+    with contextlib.suppress(OSError):
+        os.fchmod(directory, 0o700)
+        waiting = [name for name in os.listdir(directory) if name != _MARK]
+        while waiting:
+            name = waiting.pop()
+            if not _is_unlinked(name, directory):
+                waiting += _take_apart(name, directory)
+        if os.listdir(directory) in ([_MARK], []):  # the mark goes last: without it, nobody would try again
+            _is_unlinked(_MARK, directory)
+            os.rmdir(path)
+    return not os.path.lexists(path)
+
+
+def _take_apart(name: str, outermost: int) -> list[str]:
+    """Remove a directory in the outermost one; return the new names, up there, of the directories in it."""
+    moved: list[str] = []
+    with contextlib.suppress(OSError):
+        place = _opened(name, outermost)
+        try:
+            for each in os.listdir(place):
+                if not _is_unlinked(each, place):
+                    with contextlib.suppress(OSError):
+                        os.close(_opened(each, place))  # it must be writable to be moved
+                        new = secrets.token_hex(16)
+                        os.rename(each, new, src_dir_fd=place, dst_dir_fd=outermost)
+                        moved.append(new)
+        finally:
+            os.close(place)
+        os.rmdir(name, dir_fd=outermost)
+    return moved
+
+
+def _is_unlinked(name: str, place: int) -> bool:
+    """Remove what is no directory."""
+    try:
+        os.unlink(name, dir_fd=place)
+    except OSError:
+        return False
+    return True
+
+
+def _opened(name: str, place: int) -> int:
+    """Open a directory, and no link to one, after everything in it is allowed. Raises `OSError`."""
+    flags = os.O_DIRECTORY | os.O_NOFOLLOW
+    held = os.open(name, os.O_PATH | flags, dir_fd=place)  # needs no permission, and is no path any more
+    try:
+        with contextlib.suppress(OSError):
+            os.chmod(f"/proc/self/fd/{held}", 0o700)
+        return os.open(".", os.O_RDONLY | flags, dir_fd=held)
+    finally:
+        os.close(held)
