@@ -103,7 +103,7 @@ async def _serve_tools(options: argparse.Namespace, tooling: Tooling) -> None:
         packages=tooling.packages,
     ) as engine:
         tooling.begin(engine.session)
-        server = ProgramServer(engine, max_runs=options.max_runs, approved=options.allow)
+        server = ProgramServer(engine, max_runs=options.max_runs, approved=options.allow, ask_clients=True)
         if options.http is None:
             await serve_stdio(server)
         else:

@@ -109,6 +109,11 @@ class Scope:
         """The limits of each run."""
         return self._limits
 
+    @property
+    def approver(self) -> Approver | None:
+        """Who answers when a call here needs approval; None where nobody does."""
+        return self._approvals.approver
+
     def describe(self) -> list[dict[str, JSON]]:
         """Return the tools that a model may call directly here: name, description, parameters (JSON Schema)."""
         mode = self.registry.mode

@@ -358,3 +358,25 @@ async def test_a_client_that_cannot_ask_has_the_engines_own_answer():
     async with program_server(Bench(), registry=[drop]) as (server, _), client_of(server) as client:
         (line,) = await lines(client, SERIES.format(n=1))
         assert "nobody is there to give it" in line
+
+
+@BOTH
+@pytest.mark.parametrize("ask_clients", [False, True])
+async def test_an_approver_of_the_engine_decides_unless_the_server_was_told_to_ask_clients(mode, ask_clients):
+    user, seen = User("allow once"), []
+
+    def policy(requests):
+        seen.extend(each.arguments["number"] for each in requests)
+        return "deny"
+
+    async with program_server(Bench(), registry=[drop], approver=policy) as (_, engine):
+        server = ProgramServer(engine, ask_clients=ask_clients)
+        async with server.watching():
+            async with client_of(server, mode, elicitation_callback=user) as client:
+                (line,) = await lines(client, SERIES.format(n=1))
+            denied = "the call of tool 'drop' was not approved (it drops number 0)"
+            assert (line, len(user.shown), seen) == (
+                ("dropped 0", 1, []) if ask_clients else (denied, 0, [0])
+            )
+            async with client_of(server, mode) as client:
+                assert await lines(client, SERIES.format(n=1)) == [denied]

@@ -76,8 +76,10 @@ class ProgramServer:
     `scope.registry.mode` says what a client may call: `code` is `run_code` alone. At most `max_runs` calls go on at
     once; others wait for their turn. `watching` has to be entered while it serves.
 
-    What needs approval is put to the user of a client that can ask its user, but for the tools named in `approved`;
-    the user has `answer_seconds`. For other clients the engine's own approver answers.
+    What needs approval is decided by the approver of `scope`. Where it has none, or where the server is told to
+    `ask_clients`, it is put to the user of a client that can ask its user, but for the tools named in `approved`; the
+    user has `answer_seconds`. For clients that cannot, the approver of `scope` answers all the same. Any client may say
+    that its user has said yes: one that is asked is trusted to speak for a user.
     """
 
     def __init__(
@@ -87,8 +89,10 @@ class ProgramServer:
         max_runs: int = 10,
         approved: Collection[str] = (),
         answer_seconds: float = 600.0,
+        ask_clients: bool = False,
     ) -> None:
         self._scope = scope
+        self._asks_clients = ask_clients or scope.approver is None
         self._approved = frozenset(approved)
         self._answer_seconds = answer_seconds
         self._parked: dict[str, ServedCall] = {}
@@ -212,7 +216,7 @@ class ProgramServer:
         if self._turns.statistics().tasks_waiting >= _MAX_WAITING:
             return None
         call = ServedCall(params, self._answer_seconds)
-        elicit = self._way_to_ask(context, call)
+        elicit = self._way_to_ask(context, call) if self._asks_clients else None
         approver = None if elicit is None else ClientApprover(self._approved, elicit)
         scope = self._scope.scope(hooks=call.report.hooks, approver=approver)
 
