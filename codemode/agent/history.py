@@ -13,7 +13,7 @@ appends events; reading the same events again gives the same conversation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from codemode.content import Text as TextContent
 from codemode.content import content_from_json
@@ -76,7 +76,14 @@ class _Unusable:
         self.missing = missing
 
 
-_Entry: TypeAlias = "_Answer | _Unusable | tuple[UserBlock, ...]"
+class _Said(NamedTuple):
+    """What was said to the model, and by whom: `user`, or a `source` that speaks beside the user."""
+
+    blocks: tuple[UserBlock, ...]
+    source: str
+
+
+_Entry: TypeAlias = "_Answer | _Unusable | _Said"
 
 
 class History:
@@ -156,7 +163,7 @@ class History:
                 turns.append((entry.turn, entry.seq))
                 said += entry.answers()
             else:
-                said += entry
+                said += entry.blocks
         end_user_turn()
         return turns
 
@@ -168,11 +175,18 @@ class History:
         return [(call, call.id in self._made) for call in last.turn.calls if call.id not in last.results]
 
     def turns_of_users(self) -> list[int]:
-        """Return the numbers of the turns that still count and begin with what a user said."""
-        first: dict[int, _Entry] = {}
-        for number, entry in self._entries:
-            first.setdefault(number, entry)
-        return [number for number, entry in first.items() if isinstance(entry, tuple)]
+        """Return the numbers of the turns that still count and in which a user said something.
+
+        Not of those that only go on with what was asked before, whatever else the model is told in them.
+        """
+        found = (n for n, entry in self._entries if isinstance(entry, _Said) and entry.source == "user")
+        return list(dict.fromkeys(found))
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the conversation ends in the middle of an answer, which the provider is to go on with."""
+        last = self._entries[-1][1] if self._entries else None
+        return isinstance(last, _Answer) and last.turn.stop == "pause" and not any(last.answers())
 
     def _add(self, entry: _Entry) -> None:
         self._entries.append((self._turn, entry))
@@ -186,14 +200,14 @@ class History:
         return None
 
     def _take_message(self, message: JSON, seq: int) -> None:
-        blocks = _user_blocks(message, seq)
+        said = _read_message(message, seq)
         last = self._last_answer()
         call_id: Any = message.get("callId") if isinstance(message, dict) else None
         of_a_call = last is not None and isinstance(call_id, str) and call_id in last.ids
-        if last is not None and of_a_call and isinstance(blocks, tuple):
-            last.contexts.setdefault(call_id, []).extend(blocks)
+        if last is not None and of_a_call and isinstance(said, _Said):
+            last.contexts.setdefault(call_id, []).extend(said.blocks)
         else:
-            self._add(blocks)
+            self._add(said)
 
     def _take_result(self, data: Any, seq: int) -> None:
         last = self._last_answer()
@@ -217,13 +231,15 @@ def result_block(data: Any) -> UserBlock:
     return tool_result(data["callId"], content, is_error=data["isError"])
 
 
-def _user_blocks(message: JSON, seq: int) -> tuple[UserBlock, ...] | _Unusable:
-    content = message.get("content") if isinstance(message, dict) else None
+def _read_message(message: JSON, seq: int) -> _Said | _Unusable:
+    fields = message if isinstance(message, dict) else {}
+    content, source = fields.get("content"), fields.get("source")
+    by = source if isinstance(source, str) else "user"
     if isinstance(content, str):
-        return (text(content),) if content else ()
+        return _Said((text(content),) if content else (), by)
     if not isinstance(content, list):
         return _Unusable((f"event {seq}: the content of what the user said",))
     try:
-        return tuple(user_block(each) for each in content)
+        return _Said(tuple(user_block(each) for each in content), by)
     except ValueError as error:
         return _Unusable((f"event {seq}: {error}",))

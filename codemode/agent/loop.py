@@ -157,7 +157,7 @@ class Agent:
 
     def _prune(self, keep: int) -> None:
         numbers = self._history.turns_of_users()
-        if keep < len(numbers):
+        if not keep or keep < len(numbers):
             kept_from = numbers[-keep] if keep else self._history.last_turn + 1
             self._session.append("context/pruned", {"keptFrom": kept_from})
 
@@ -289,7 +289,7 @@ class Agent:
 
     def _notify(self, turn: Turn) -> None:
         """Tell the model what has happened beside the conversation, unless it is in the middle of an answer."""
-        if self.notices is None or turn.is_paused:
+        if self.notices is None or self._history.is_paused:
             return
         blocks: list[JSON] = [{"type": "text", "text": line} for line in self.notices() if line.strip()]
         if blocks:

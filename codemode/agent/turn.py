@@ -40,8 +40,6 @@ class Turn:
         self.steps = 0
         self.tokens = 0
         self.text = ""
-        self.is_paused = False
-        """Whether the last answer is to be gone on with, as the provider said."""
         self.reason: Reason | None = None
         self.error = ""
         self.error_code: str | None = None
@@ -57,7 +55,6 @@ class Turn:
         self.steps += 1
         self.tokens += tokens_of(answer)
         self.text = text_of(answer)
-        self.is_paused = answer.stop == "pause"
 
     def end(self, reason: Reason, error: ConversationError | None = None) -> None:
         self.reason = reason

@@ -83,3 +83,38 @@ async def test_an_answer_that_is_to_be_gone_on_with_is_not_interrupted_by_notice
     assert [block["text"] for block in model.requests[0]["messages"][-1]["content"]] == ["go", "early"]
     assert model.requests[1]["messages"][-1]["role"] == "assistant"
     assert lines == [["late"], []]
+
+
+async def test_nor_is_one_that_a_later_turn_goes_on_with():
+    lines: list[list[str]] = []
+    search = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "q"}}
+    paused = answer(said("thinking"), search, stop="pause_turn")
+    model = Scripted([paused, answer(said("ok")), answer(said("well"))])
+    async with CodeMode([], mode="native", sandbox=NoSandbox()) as cm:
+        loop = agent(cm, model, max_steps=1, notices=lambda: lines.pop() if lines else [])
+        assert (await loop.run("go")).reason == "budget"
+        lines.append(["a job has finished"])
+        await loop.go_on()
+        assert model.requests[1]["messages"][-1]["role"] == "assistant"
+        await loop.run("and?")
+    assert [block["text"] for block in model.requests[2]["messages"][-1]["content"]] == [
+        "and?",
+        "a job has finished",
+    ]
+
+
+async def test_a_turn_that_goes_on_belongs_to_the_exchange_that_it_goes_on_with():
+    lines = [[], ["a job has finished"], []]
+    model = Scripted([answer(use("a", "missing")), answer(said("one")), answer(said("two"))])
+    async with CodeMode([], mode="native", sandbox=NoSandbox()) as cm:
+        loop = agent(cm, model, max_steps=1, notices=lambda: lines.pop(0))
+        assert (await loop.run("first")).reason == "budget"
+        await loop.go_on()
+        told = model.requests[1]["messages"][-1]["content"]
+        assert [block["type"] for block in told] == ["tool_result", "text"]
+        loop.forget(keep=1)
+        await loop.run("second")
+    assert model.requests[2]["messages"][0]["content"] == [said("first")]
+    assert (
+        model.requests[2]["messages"][: len(model.requests[1]["messages"])] == model.requests[1]["messages"]
+    )

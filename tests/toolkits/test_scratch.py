@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import subprocess
 import tempfile
 
 import pytest
@@ -62,12 +63,15 @@ def make_deep(path, depth):
 def test_a_tree_of_any_depth_goes(place):
     before = descriptors()
     left, own = Scratch.make(), Scratch.make()
-    for made in (left, own):
-        make_deep(made.path, 2100)
-    abandon(left)
-    assert remove_left_behind() == [left.path]
-    own.remove()
-    assert list(place.iterdir()) == []
+    try:
+        for made in (left, own):
+            make_deep(made.path, 2100)
+        abandon(left)
+        assert remove_left_behind() == [left.path]
+        own.remove()
+        assert list(place.iterdir()) == []
+    finally:
+        subprocess.run(["rm", "-rf", left.path, own.path], check=True)  # pytest cannot remove them
     assert descriptors() == before
 
 
