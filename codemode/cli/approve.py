@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 import trio
 
-from codemode.cli.terminal import paint, printable
+from codemode.cli.terminal import paint
 from codemode.errors import ToolError
 from codemode.tools.approval import Answer, ApprovalRequest
+from codemode.tools.shown import shown
 
 __all__ = ["CommandLineApprover", "Terminal", "open_terminal"]
 
 _ANSWERS: dict[str, Answer] = {"y": "allow-once", "a": "allow-for-run", "n": "deny", "": "deny"}
-_SHOWN = 500  # characters of the arguments of one call
+_FOR_WHAT_WAS_CUT: dict[str, Answer] = {key: each for key, each in _ANSWERS.items() if key != "a"}
 
 
 class CommandLineApprover:
@@ -53,18 +53,20 @@ class CommandLineApprover:
         return [answers[index] for index in range(len(requests))]
 
     async def _ask(self, terminal: Terminal, requests: Sequence[ApprovalRequest]) -> Answer:
+        """Show the calls, and read an answer. For what is not shown whole there is none that holds for the run."""
+        answers = _ANSWERS
         for each in requests:
-            arguments = printable(json.dumps(each.arguments, ensure_ascii=False))
-            if len(arguments) > _SHOWN:
-                arguments = f"{arguments[:_SHOWN]}… ({len(arguments)} characters)"
+            call = shown(each)
+            answers = answers if call.is_whole else _FOR_WHAT_WAS_CUT
             name = paint(each.tool.name, "bold", terminal.writer)
-            terminal.writer.write(f"\n{name} {arguments}\n  {printable(each.reason)}\n")
+            terminal.writer.write(f"\n{name} {call.text}\n")
         what = "this call" if len(requests) == 1 else f"these {len(requests)} calls"
+        for_run = "  [a] yes, for the whole run" if "a" in answers else ""
         while True:
-            terminal.writer.write(f"Allow {what}? [y] yes  [a] yes, for the whole run  [n] no: ")
+            terminal.writer.write(f"Allow {what}? [y] yes{for_run}  [n] no: ")
             terminal.writer.flush()
             line = await terminal.read_line(first=True)
-            answer: Answer | None = "cancelled" if line is None else _ANSWERS.get(line.strip().lower()[:1])
+            answer: Answer | None = "cancelled" if line is None else answers.get(line.strip().lower()[:1])
             if answer is not None:
                 return answer
 
@@ -77,19 +79,24 @@ class Terminal:
         self.writer = open(descriptor, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
         self.around_asking: Callable[[], None] = lambda: None
         """Called before and after something is asked; takes away what must not stand beside a question."""
-        self.is_asking = False
+        self._askers = 0  # of agents that work beside each other several may ask
         self._reading = trio.Lock()
         self._patient = trio.CancelScope()  # around the wait of one that lets others go first
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a question stands on the terminal."""
+        return self._askers > 0
 
     @contextlib.contextmanager
     def asking(self) -> Iterator[None]:
         """While this is entered, a question stands on the terminal, and nothing else is to be written there."""
         self.around_asking()
-        was_asking, self.is_asking = self.is_asking, True
+        self._askers += 1
         try:
             yield
         finally:
-            self.is_asking = was_asking
+            self._askers -= 1
             self.around_asking()
 
     async def read_line(self, *, first: bool = False) -> str | None:

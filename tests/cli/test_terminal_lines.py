@@ -75,3 +75,32 @@ async def test_agents_that_ask_at_once_are_answered_one_after_the_other(terminal
             await trio.sleep(0.001)
         os.write(keyboard, b"n\n")
     assert answers == {"one": ["allow-once"], "two": ["deny"]}
+
+
+async def test_what_is_not_shown_whole_shows_its_end_and_is_not_allowed_for_a_run(terminal):
+    lines, keyboard = terminal
+    tool = SimpleNamespace(name="send")
+    long: Any = SimpleNamespace(tool=tool, arguments={"text": "x" * 9_000 + " to all"}, reason="it\nsends")
+    short: Any = SimpleNamespace(tool=tool, arguments={}, reason="it sends")
+    approver = CommandLineApprover((), lines)
+    os.write(keyboard, b"a\n")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(approver, [long, short])
+        await trio.testing.wait_all_tasks_blocked()
+        os.write(keyboard, b"n\n")
+    seen = os.read(keyboard, 65536).decode().replace("\r\n", "\n")
+    assert 'x to all"}\n  it sends\n  NOT SHOWN: ' in seen
+    assert seen.count("Allow these 2 calls? [y] yes  [n] no: ") == 2  # `a` was no answer
+    os.write(keyboard, b"a\n")
+    assert await approver([short]) == ["allow-for-run"]
+
+
+def test_a_question_stands_until_the_last_asker_is_done(terminal):
+    lines, _ = terminal
+    one, two = lines.asking(), lines.asking()
+    one.__enter__()
+    two.__enter__()
+    one.__exit__(None, None, None)
+    assert lines.is_asking
+    two.__exit__(None, None, None)
+    assert not lines.is_asking

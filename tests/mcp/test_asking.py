@@ -122,7 +122,7 @@ NO_YES = [
         "'answer' has to be one of: allow once",
     ),
     (ElicitResult(action="accept", content={"answer": ["allow once"]}), "which allows nothing"),
-    (ElicitResult(action="accept", content={"answer": True, "x": "y" * 10**6}), "(1,000,025 characters)"),
+    (ElicitResult(action="accept", content={"answer": True, "x": "y" * 10**6}), "1,000,025 bytes in all"),
     (ElicitResult(action="accept", content={"approve": "allow once"}), "which allows nothing"),
 ]
 
@@ -168,10 +168,12 @@ async def test_texts_of_a_program_are_cut_and_cannot_look_like_another_call():
             code = "tools.write('\\u202e\\u2028\\n\\nharmless {}\\n  it reads' + 'x' * 3_000_000)"
             await client.call_tool("run_code", {"code": code, "description": "d"})
             (form,) = user.shown
-            assert form.message.count("\n") == 3
+            assert form.message.count("\n") == 4
             assert not {"\u202e", "\u2028"} & set(form.message)
-            assert form.message.endswith("… (3,000,041 characters)\n  it writes")
-            assert len(form.message) < 1_200
+            assert form.message.endswith(
+                'x"}\n  it writes\n  NOT SHOWN: 2,998,089 of 3,000,045 bytes of the arguments'
+            )
+            assert len(form.message) < 2_400
 
 
 async def test_more_calls_than_a_form_shows_are_asked_about_in_several():
@@ -380,3 +382,22 @@ async def test_an_approver_of_the_engine_decides_unless_the_server_was_told_to_a
             )
             async with client_of(server, mode) as client:
                 assert await lines(client, SERIES.format(n=1)) == [denied]
+
+
+async def test_what_stands_behind_a_long_padding_is_shown_and_not_allowed_for_the_rest_of_a_run():
+    @tool(render=as_json, approval="it sends")
+    async def mail(text: str) -> str:
+        """Send."""
+        return "sent"
+
+    user = User("allow for this run", "allow once", "allow for this run", "deny")
+    code = "for text in ('a' * 9_000 + ' to everybody', 'b' * 9_000, 'c', 'd'):\n"
+    code += "    try:\n        print(tools.mail(text))\n    except ToolCallError as e:\n        print(e)"
+    async with program_server(Bench(), registry=[mail]) as (server, _):
+        async with client_of(server, elicitation_callback=user) as client:
+            first, *others = await lines(client, code)
+    assert first.endswith("which allows nothing; 'answer' has to be one of: allow once, deny")
+    assert others == ["sent", "sent", "sent"]
+    assert 'to everybody"}\n  it sends\n  NOT SHOWN: ' in user.shown[0].message
+    offered = [each.requested_schema["properties"]["answer"]["enum"] for each in user.shown]
+    assert offered == [["allow once", "deny"]] * 2 + [["allow once", "allow for this run", "deny"]]

@@ -1,6 +1,8 @@
 """Approval by the user of a client: the form that asks, and what its answer means. How it gets there is not known here.
 
-Nothing is allowed that was not shown: calls that are too many for one form are asked about in several.
+No call is allowed that no form named, but by an answer for the whole run: calls that are too many for one form are
+asked about in several. Of a call that is too long a form shows the beginning and the end, says how much is missing,
+and offers no answer for the whole run.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ import trio
 from mcp_types import ClientCapabilities, ElicitRequestFormParams, ElicitResult
 
 from codemode.errors import ToolError
-from codemode.rendering import printable
+from codemode.rendering import cut_middle, printable
 from codemode.tools.approval import Answer, ApprovalRequest
+from codemode.tools.shown import shown
 
 __all__ = ["ClientApprover", "Elicit", "understands_forms"]
 
@@ -27,14 +30,9 @@ _ANSWERS: dict[str, Answer] = {
     "allow for this run": "allow-for-run",
     "deny": "deny",
 }
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {_FIELD: {"type": "string", "title": "Your answer", "enum": list(_ANSWERS)}},
-    "required": [_FIELD],
-}
-_SHOWN_ARGUMENTS = 1_000  # characters of the arguments of one call
-_SHOWN_REASON = 500
+_FOR_WHAT_WAS_CUT = ("allow once", "deny")
 _SHOWN_CALLS = 20  # in one form
+_SHOWN_BYTES = 200  # of an answer that is none
 
 
 def understands_forms(capabilities: ClientCapabilities | None) -> bool:
@@ -46,7 +44,7 @@ def understands_forms(capabilities: ClientCapabilities | None) -> bool:
 class ClientApprover:
     """Allows the tools named in `approved`; puts the others to the client, all that wait together as one form.
 
-    A form that is declined, dismissed or filled with something else allows nothing.
+    A form that is declined, dismissed or filled with something else than it offers allows nothing.
     """
 
     def __init__(self, approved: Collection[str], elicit: Elicit) -> None:
@@ -61,8 +59,8 @@ class ClientApprover:
         }
         async with self._asking:
             while part := [index for index in range(len(requests)) if index not in answers][:_SHOWN_CALLS]:
-                result = await self._elicit(_form([requests[index] for index in part]))
-                answer = _meaning(result)
+                form, offered = _form([requests[index] for index in part])
+                answer = _meaning(await self._elicit(form), offered)
                 answers.update(dict.fromkeys(part, answer))
                 if answer == "allow-for-run":  # which holds for the calls that are still to be shown, too
                     names = {requests[index].tool.name for index in part}
@@ -72,35 +70,34 @@ class ClientApprover:
         return [answers[index] for index in range(len(requests))]
 
 
-def _form(requests: Sequence[ApprovalRequest]) -> ElicitRequestFormParams:
+def _form(requests: Sequence[ApprovalRequest]) -> tuple[ElicitRequestFormParams, Collection[str]]:
+    """Return a form about calls, and the answers that it offers."""
     what = "A call that needs" if len(requests) == 1 else f"{len(requests)} calls that need"
-    shown = "\n\n".join(_described(each) for each in requests)
-    return ElicitRequestFormParams(message=f"{what} your approval:\n\n{shown}", requested_schema=_SCHEMA)
+    calls = [shown(each) for each in requests]
+    offered = tuple(_ANSWERS) if all(each.is_whole for each in calls) else _FOR_WHAT_WAS_CUT
+    listed = "\n\n".join(
+        f"{request.tool.name} {call.text}" for request, call in zip(requests, calls, strict=True)
+    )
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {_FIELD: {"type": "string", "title": "Your answer", "enum": list(offered)}},
+        "required": [_FIELD],
+    }
+    message = f"{what} your approval:\n\n{listed}"
+    return ElicitRequestFormParams(message=message, requested_schema=schema), offered
 
 
-def _described(request: ApprovalRequest) -> str:
-    """A call and the reason, in one line each: no text of a program can look like another call."""
-    arguments = _cut(json.dumps(request.arguments, ensure_ascii=False), _SHOWN_ARGUMENTS)
-    reason = _cut(" ".join(request.reason.split()), _SHOWN_REASON)
-    return f"{request.tool.name} {arguments}\n  {reason}"
-
-
-def _cut(text: str, most: int) -> str:
-    shown = printable(text[:most]).encode("utf-8", "backslashreplace").decode()
-    return shown if len(text) <= most else f"{shown}… ({len(text):,} characters)"
-
-
-def _meaning(result: ElicitResult) -> Answer:
+def _meaning(result: ElicitResult, offered: Collection[str]) -> Answer:
     if result.action == "cancel":
         return "cancelled"
     if result.action == "decline":
         return "deny"
     said = (result.content or {}).get(_FIELD)
-    answer = _ANSWERS.get(said) if isinstance(said, str) else None
-    if answer is None:
-        shown = _cut(json.dumps(result.content, ensure_ascii=False), 200)
+    if not isinstance(said, str) or said not in offered:
+        cut = cut_middle(json.dumps(result.content, ensure_ascii=False), _SHOWN_BYTES)
+        content = printable(cut.replace("\n", " "))
         raise ToolError(
-            f"the client's answer to the question for approval was {shown}, which allows nothing; "
-            f"{_FIELD!r} has to be one of: {', '.join(_ANSWERS)}"
+            f"the client's answer to the question for approval was {content}, which allows nothing; "
+            f"{_FIELD!r} has to be one of: {', '.join(offered)}"
         )
-    return answer
+    return _ANSWERS[said]
