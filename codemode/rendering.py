@@ -15,12 +15,17 @@ from codemode.values import JSON
 __all__ = ["cut_middle", "cut_middle_of", "json_text", "printable"]
 
 _DEEPEST_INDENT = 5
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+# What a reader does not see, or sees in another place than where it stands: controls, marks of direction, characters
+# without width, the plane of tags, halves of surrogate pairs.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
 
 
 def printable(text: str) -> str:
-    """Return text in which no character can steer what shows it: control characters are written as escapes."""
-    return _CONTROL.sub(lambda match: ascii(match.group())[1:-1], text)
+    """Return text in which no character is hidden or can steer what shows it: such ones are written as escapes."""
+    return _HIDDEN.sub(lambda match: ascii(match.group())[1:-1], text)
 
 
 def json_text(value: JSON) -> str:

@@ -11,6 +11,7 @@ import json
 import re
 from unicodedata import ucd_3_2_0 as unicode
 
+from codemode.rendering import printable
 from codemode.values import JSON
 
 __all__ = ["LONGEST", "camel", "comment", "docstring", "is_name", "literal", "one_line", "quote", "summary"]
@@ -20,12 +21,6 @@ _KEYWORDS = frozenset(
     "if import in is lambda nonlocal not or pass raise return try while with yield".split()
 )
 
-# What a reader does not see, or sees in another place than where it stands: controls, marks of direction, characters
-# without width, the plane of tags, halves of surrogate pairs.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 LONGEST = 1000
 """Characters of the longest text that is written as a literal; checkers do not follow much longer ones."""
@@ -43,7 +38,7 @@ def is_name(text: str) -> bool:
 
 def quote(text: str) -> str:
     """Return a Python literal of a text, on one line, with everything hidden written out."""
-    return _HIDDEN.sub(_escape, json.dumps(text, ensure_ascii=False))
+    return printable(json.dumps(text, ensure_ascii=False))
 
 
 def literal(value: JSON) -> str | None:
@@ -61,7 +56,7 @@ def literal(value: JSON) -> str | None:
 
 def one_line(text: str) -> str:
     """Return a text on one line, blanks joined, everything hidden written out."""
-    return _HIDDEN.sub(_escape, " ".join(_LINE_ENDS.sub("\n", text).split()))
+    return printable(" ".join(_LINE_ENDS.sub("\n", text).split()))
 
 
 def comment(text: str) -> str:
@@ -83,7 +78,7 @@ def summary(text: str, longest: int = 120) -> str:
 def docstring(text: str, indent: str) -> str:
     """Return a text as the lines of a docstring; no text in it ends it early. Ends without a newline."""
     text = inspect.cleandoc(_LINE_ENDS.sub("\n", text).expandtabs(4))
-    text = _HIDDEN.sub(_escape, text.replace("\\", "\\\\"))
+    text = printable(text.replace("\\", "\\\\"))
     text = re.sub(r'"(?="|\Z)', r'\\"', text)
     lines = [line.rstrip() for line in text.split("\n")]
     if len(lines) == 1:
@@ -97,10 +92,3 @@ def camel(text: str) -> str:
     words = re.findall(r"[A-Za-z0-9]+", text)
     joined = "".join(word[0].upper() + word[1:] for word in words)[:60]
     return f"T{joined}" if joined[:1].isdigit() else joined
-
-
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
