@@ -46,8 +46,8 @@ class Agent:
     or not at all. `options` are further fields of the provider's requests. `is_done` is asked when the calls of
     an answer have ended: when it says so, the turn is complete, and the model is not asked for a last word
     (`lambda: output.is_recorded`, for a `toolkits.StructuredOutput`). `notices` is asked before each request
-    what the model should know that no call of it tells: lines of text, each given once (`jobs.notices`, for the
-    `toolkits.Jobs` of its tools). It must not raise.
+    what the model of `scope` should know that no call of it tells: lines of text, each given once (`jobs.notices`,
+    for the `toolkits.Jobs` of its tools). It must not raise.
 
     Making one reads the session. Raises `ValueError` for a bound below 1.
     """
@@ -66,7 +66,7 @@ class Agent:
         options: dict[str, JSON] | None = None,
         watcher: Watcher | None = None,
         is_done: Callable[[], bool] | None = None,
-        notices: Callable[[], Sequence[str]] | None = None,
+        notices: Callable[[Scope], Sequence[str]] | None = None,
     ) -> None:
         bounds = {
             "max_tokens": max_tokens,
@@ -291,7 +291,8 @@ class Agent:
         """Tell the model what has happened beside the conversation, unless it is in the middle of an answer."""
         if self.notices is None or self._history.is_paused:
             return
-        blocks: list[JSON] = [{"type": "text", "text": line} for line in self.notices() if line.strip()]
+        lines = [line for line in self.notices(self.scope) if line.strip()]
+        blocks: list[JSON] = [{"type": "text", "text": line} for line in lines]
         if blocks:
             message = {"role": "user", "source": "notice", "content": blocks}
             self._session.append("user/message", {"message": message, **turn.placed()})

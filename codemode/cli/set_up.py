@@ -17,6 +17,7 @@ from codemode.cli.approve import Terminal
 from codemode.cli.openapi import openapi_tools
 from codemode.cli.terminal import UsageError, printable
 from codemode.cli.toolkits import TOOLKITS, Kit, Setting
+from codemode.engine import Scope
 from codemode.errors import CodeModeError, ToolDefinitionError
 from codemode.sandbox import Limits, Package
 from codemode.sandbox.packages import checked
@@ -41,11 +42,11 @@ __all__ = [
 
 class Tooling(Struct, frozen=True):
     """The tools of a command, the toolkits among them, and the packages that programs may import. `notices` tells
-    which background jobs have finished."""
+    the model of a scope which background jobs have finished."""
 
     registry: Registry
     kits: tuple[Kit, ...]
-    notices: Callable[[], Sequence[str]]
+    notices: Callable[[Scope], Sequence[str]]
     packages: tuple[Package, ...] = ()
 
     def begin(self, session: Session) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 import os
 import time
+import weakref
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Literal, NamedTuple, NotRequired, Protocol, Self, TypedDict
 
 import trio
 
-from codemode import ToolError
+from codemode import Call, Scope, ToolError
 from codemode.toolkits.processes.output import Piece, Spills
 from codemode.toolkits.processes.scratch import Scratch, remove_left_behind
 
@@ -71,11 +72,11 @@ class Job:
         self.finished_at: int | None = None
         self.stop = trio.Event()
         self.finished = trio.Event()
-        self.is_known = False  # whether its owner has been told that it has finished
+        # The scopes whose models have been shown that it has finished.
+        self._told: weakref.WeakSet[Scope] = weakref.WeakSet()
 
     def snapshot(self) -> Snapshot:
-        """Return how it is now; that is told to its owner, who then needs no notice of it."""
-        self.is_known = self.is_known or self.finished.is_set()
+        """Return how it is now."""
         shown: Snapshot = {
             "id": self.id,
             "kind": self.kind,
@@ -88,6 +89,21 @@ class Job:
         if self.finished_at is not None:
             shown["finishedAt"] = self.finished_at
         return shown
+
+    def show(self, call: Call) -> None:
+        """Take note that a call shows how it is now: a model that sees the job's end so needs no notice of it.
+
+        What a program reads is seen by no model, unless the program shows it.
+        """
+        if call.is_direct and isinstance(call.scope, Scope):
+            self.tell(call.scope)
+
+    def tell(self, scope: Scope) -> bool:
+        """Take note that the model of a scope knows how it is now; return whether that is the end, and new to it."""
+        is_new = self.finished.is_set() and scope not in self._told
+        if is_new:
+            self._told.add(scope)
+        return is_new
 
     def settle(self, settled: Settled) -> None:
         self.status = "killed" if self.stop.is_set() else settled.status
@@ -214,17 +230,20 @@ class Jobs:
         """Return the jobs, in the order they were started."""
         return list(self._jobs.values())
 
-    def notices(self) -> list[str]:
-        """Return a line for each job that has finished since, unless its owner has seen that; each is given once."""
+    def notices(self, scope: Scope) -> list[str]:
+        """Return a line for each job that has finished, but for those whose end the model of `scope` knows.
+
+        It knows what a direct call in the scope has shown, and what was a notice before. Programs' calls tell it
+        nothing.
+        """
+        reading = " Read its output with job_output." if "job_output" in scope.registry else ""
         lines = []
         for job in self._jobs.values():
-            if job.finished.is_set() and not job.is_known:
-                job.is_known = True
+            if job.tell(scope):
                 status = job.status if job.detail is None else f"{job.status}, {job.detail}"
                 label = " ".join(job.label.split())
                 lines.append(
-                    f"background job {job.id} ({job.kind}: {label}) finished [status: {status}]. "
-                    "Read its output with job_output."
+                    f"background job {job.id} ({job.kind}: {label}) finished [status: {status}].{reading}"
                 )
         return lines
 

@@ -8,6 +8,7 @@ from codemode import CodeMode, as_json, tool
 from codemode.toolkits import Jobs
 from codemode.toolkits.jobs import Job, Settled
 from codemode.toolkits.processes.output import Piece as Printed
+from codemode.toolkits.shell.following import job_tools
 from tests.agent.scripted import NoSandbox, Scripted, agent, check_log, check_requests
 from tests.conversation.scripts import answer, said, use
 
@@ -32,25 +33,20 @@ async def test_the_model_is_told_once_which_jobs_have_finished():
 
         background.append(jobs.start("bash", "run the\ntests", NoOutput(), work))
         done.set()
-        await background[0].finished.wait()
-        return background[0].id
-
-    @tool(render=as_json)
-    async def look() -> str:
-        """See that a job has ended."""
-        return background[-1].snapshot()["status"]
+        await background[-1].finished.wait()
+        return background[-1].id
 
     script = [
         answer(use("a", "begin")),
-        answer(use("b", "begin"), use("c", "look")),
+        answer(use("b", "begin"), use("c", "job_list")),
         answer(said("both have ended")),
         answer(said("nothing new")),
     ]
     model = Scripted(script)
-    async with CodeMode([begin, look], mode="native", sandbox=NoSandbox()) as cm:
+    async with CodeMode([begin, *job_tools(jobs)], mode="native", sandbox=NoSandbox()) as cm:
         loop = agent(cm, model, notices=jobs.notices)
         await loop.run("go")
-        background[1].is_known = False
+        await cm.call("begin", {})
         await loop.run("and now?")
         log = list(cm.session.events())
     first = (
@@ -62,7 +58,7 @@ async def test_the_model_is_told_once_which_jobs_have_finished():
         ["go"],
         ["tool_result", first],
         ["tool_result", "tool_result"],  # of the second it knows by its own call
-        ["and now?", first.replace("bash-1", "bash-2")],
+        ["and now?", first.replace("bash-1", "bash-3")],
     ]
     told = [
         event.data
@@ -79,7 +75,7 @@ async def test_an_answer_that_is_to_be_gone_on_with_is_not_interrupted_by_notice
     paused = answer(said("thinking"), stop="pause_turn")
     model = Scripted([paused, answer(said("ok"))])
     async with CodeMode([], mode="native", sandbox=NoSandbox()) as cm:
-        await agent(cm, model, notices=lambda: lines.pop(0)).run("go")
+        await agent(cm, model, notices=lambda scope: lines.pop(0)).run("go")
     assert [block["text"] for block in model.requests[0]["messages"][-1]["content"]] == ["go", "early"]
     assert model.requests[1]["messages"][-1]["role"] == "assistant"
     assert lines == [["late"], []]
@@ -91,7 +87,7 @@ async def test_nor_is_one_that_a_later_turn_goes_on_with():
     paused = answer(said("thinking"), search, stop="pause_turn")
     model = Scripted([paused, answer(said("ok")), answer(said("well"))])
     async with CodeMode([], mode="native", sandbox=NoSandbox()) as cm:
-        loop = agent(cm, model, max_steps=1, notices=lambda: lines.pop() if lines else [])
+        loop = agent(cm, model, max_steps=1, notices=lambda scope: lines.pop() if lines else [])
         assert (await loop.run("go")).reason == "budget"
         lines.append(["a job has finished"])
         await loop.go_on()
@@ -107,7 +103,7 @@ async def test_a_turn_that_goes_on_belongs_to_the_exchange_that_it_goes_on_with(
     lines = [[], ["a job has finished"], []]
     model = Scripted([answer(use("a", "missing")), answer(said("one")), answer(said("two"))])
     async with CodeMode([], mode="native", sandbox=NoSandbox()) as cm:
-        loop = agent(cm, model, max_steps=1, notices=lambda: lines.pop(0))
+        loop = agent(cm, model, max_steps=1, notices=lambda scope: lines.pop(0))
         assert (await loop.run("first")).reason == "budget"
         await loop.go_on()
         told = model.requests[1]["messages"][-1]["content"]

@@ -265,3 +265,31 @@ async def test_a_call_that_waits_can_be_cancelled_and_the_job_goes_on(tools):
 async def test_without_an_engine_that_is_entered_nothing_runs(root):
     with pytest.raises(RuntimeError, match="enter it first"):
         await CodeMode(shell(root)).call("job_list", {})
+
+
+async def test_the_end_of_a_job_is_told_until_a_call_of_the_model_itself_has_shown_it(root):
+    shared = Jobs()
+    async with engine(shell(root, jobs=shared)) as tools:
+        other = tools.cm.scope()
+        for _ in range(3):
+            await start(tools, "true")
+        read = "return [tools.job_output(f'bash-{n}', wait=True)['job']['status'] for n in (1, 2, 3)]"
+        assert await tools.result(read) == ["completed"] * 3
+        assert len(await tools.result("return tools.job_list()")) == 3
+        await finished(tools, "bash-2")
+        assert (await tools.value("job_kill", job_id="bash-3"))["outcome"] == "already-finished"
+        await other.call("job_list", {})  # another model's
+        told = "background job bash-1 (bash: true) finished [status: completed, exit code: 0]. "
+        assert shared.notices(tools.cm) == [f"{told}Read its output with job_output."]
+        assert shared.notices(tools.cm) == []
+        assert shared.notices(other) == []
+
+
+async def test_a_notice_names_job_output_only_where_that_is_a_tool(root):
+    shared = Jobs()
+    async with engine(shell(root, jobs=shared)) as tools:
+        await start(tools, "true")
+        await tools.result("tools.job_output('bash-1', wait=True)")
+        told = "background job bash-1 (bash: true) finished [status: completed, exit code: 0]."
+        assert shared.notices(tools.cm.scope(deny=["job_output"])) == [told]
+        assert shared.notices(tools.cm) == [f"{told} Read its output with job_output."]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import trio
 from msgspec import Meta
 
-from codemode import Text, Tool, ToolArgumentsError, text, tool
+from codemode import Call, Text, Tool, ToolArgumentsError, text, tool
 from codemode.toolkits.jobs import Jobs, Snapshot
 from codemode.toolkits.processes.output import SPILL_BYTES
 
@@ -42,7 +42,7 @@ def job_tools(jobs: Jobs) -> list[Tool]:
         render=_render_output, parallel=True, read_only=True, timeout=MAX_WAIT_MS / 1000 + 10, lifespan=jobs
     )
     async def job_output(
-        job_id: JobId, wait: Wait = False, timeout_ms: TimeoutMs = DEFAULT_WAIT_MS
+        call: Call, job_id: JobId, wait: Wait = False, timeout_ms: TimeoutMs = DEFAULT_WAIT_MS
     ) -> JobOutputValue:
         """Get what a background job has printed since the last time, and how it stands.
 
@@ -52,6 +52,7 @@ def job_tools(jobs: Jobs) -> list[Tool]:
         if wait:
             with trio.move_on_after(_seconds(timeout_ms)):
                 await job.finished.wait()
+        job.show(call)
         piece = job.output.take()
         value: JobOutputValue = {"text": piece.text, "truncated": piece.truncated, "job": job.snapshot()}
         if piece.spill_path is not None:
@@ -59,17 +60,20 @@ def job_tools(jobs: Jobs) -> list[Tool]:
         return value
 
     @tool(render=_render_list, parallel=True, read_only=True, timeout=10.0, lifespan=jobs)
-    async def job_list() -> list[Snapshot]:
+    async def job_list(call: Call) -> list[Snapshot]:
         """List the background jobs, those that have finished too."""
+        for job in jobs.all():
+            job.show(call)
         return [job.snapshot() for job in jobs.all()]
 
     @tool(render=_render_kill, timeout=10.0, lifespan=jobs)
-    async def job_kill(job_id: JobId, reason: Reason | None = None) -> JobKillValue:
+    async def job_kill(call: Call, job_id: JobId, reason: Reason | None = None) -> JobKillValue:
         """Ask a background job to end; what has not ended after three seconds is killed.
 
         It returns at once; `job_output` with `wait` tells when the job is gone.
         """
         job = jobs.find(job_id)
+        job.show(call)
         if job.finished.is_set():
             return {"outcome": "already-finished", "job": job.snapshot()}
         job.status = "stopping"
