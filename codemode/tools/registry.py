@@ -84,8 +84,8 @@ class Registry:
     def register(self, tool: Tool) -> Callable[[], None]:
         """Add a tool to this layer; return the function that removes it again.
 
-        Raises `ToolDefinitionError` for anything that is no tool, a reserved name, or a name in use in
-        this layer. A scope's tool may have the name of one below, which it then shadows.
+        Raises `ToolDefinitionError` for anything that is no tool, a reserved name, or a name or method in use in
+        this layer. A scope's tool may have the name, or the method, of one below, which it then shadows.
         """
         if not isinstance(tool, Tool):
             hint = "; decorate the function with @tool(render=…)" if callable(tool) else ""
@@ -94,12 +94,18 @@ class Registry:
             raise ToolDefinitionError(
                 f"tool {RUN_CODE!r}: this name is taken by the tool that runs programs; choose another"
             )
+        where = "" if self._parent is None else " in this scope"
         if tool.name in self._tools:
-            where = "" if self._parent is None else " in this scope"
             raise ToolDefinitionError(
                 f"tool {tool.name!r} is registered already{where}; remove that one first, or give this one "
                 "another name"
             )
+        for each in self._tools.values() if tool.method is not None else ():
+            if each.method == tool.method:
+                raise ToolDefinitionError(
+                    f"tool {tool.name!r}: method={tool.method!r} is that of tool {each.name!r} already{where}; remove "
+                    "that one first, or give this one another method"
+                )
         self._tools[tool.name] = tool
         self._need(tool.lifespan, 1)
         self._changed()
@@ -270,10 +276,12 @@ class Registry:
             inherited: dict[str, Tool] = {}
             hooks = Hooks()
             if self._parent is not None:
+                methods = {each.method for each in self._tools.values()} - {None}
                 inherited = {
                     name: each
                     for name, each in self._parent._view().items()
                     if all(restriction.passes(name) for restriction in self._restrictions)
+                    and each.method not in methods
                 }
                 hooks = self._parent._cached_hooks
             for own in self._hooks:

@@ -156,6 +156,13 @@ async def test_the_end_of_the_engine_unmounts_everything(root, registry):
         )
 
 
+METHODS = """
+from codemode import as_json, tool
+def f() -> int: return 1
+TOOLS = [tool(render=as_json, name=name, method="agents.run")(f) for name in "ab"]
+"""
+
+
 @pytest.mark.parametrize(
     ("source", "code", "says"),
     [
@@ -175,6 +182,7 @@ async def test_the_end_of_the_engine_unmounts_everything(root, registry):
             "there is a tool 'plugin_mount' already",
         ),
         (COUNTER + "TOOLS = [count_up] * 2", "PLUGIN_INVALID", "already"),
+        (METHODS, "PLUGIN_INVALID", "there is a tool with method='agents.run' already"),
         (COUNTER + "TOOLS = [count_up] * 101", "PLUGIN_INVALID", "more than 100"),
         ("x" * (2**20 + 1), "FS_TOO_LARGE", "1 MiB"),
     ],

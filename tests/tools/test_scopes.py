@@ -6,8 +6,8 @@ from codemode import CodeMode, Hooks, Registry, ToolDefinitionError, as_json, to
 from codemode.tools.hooks import Deny
 
 
-def named(name, answer):
-    @tool(render=as_json, name=name)
+def named(name, answer, method=None):
+    @tool(render=as_json, name=name, method=method)
     async def body() -> str:
         """Say who answers."""
         return answer
@@ -96,6 +96,34 @@ def test_a_double_name_is_refused_in_one_layer_only(registry):
     scope = registry.scope([named("a", "own")])
     with pytest.raises(ToolDefinitionError, match="registered already in this scope"):
         scope.register(named("a", "again"))
+
+
+def test_a_double_method_is_refused_in_one_layer_only(registry):
+    remove = registry.register(named("x", "global x", "agents.run"))
+    words = "tool 'y': method='agents.run' is that of tool 'x' already; remove that one first"
+    with pytest.raises(ToolDefinitionError, match=words):
+        registry.register(named("y", "global y", "agents.run"))
+    assert names(registry) == ["a", "b", "c", "x"]
+    scope = registry.scope()
+    with_own = scope.register(named("y", "scope y", "agents.run"))
+    with pytest.raises(ToolDefinitionError, match="is that of tool 'y' already in this scope"):
+        scope.register(named("z", "scope z", "agents.run"))
+    assert names(scope) == ["a", "b", "c", "y"]  # shadowed as by its name
+    assert names(registry) == ["a", "b", "c", "x"]
+    with_own()
+    assert names(scope) == ["a", "b", "c", "x"]
+    remove()
+    registry.register(named("y", "global y", "agents.run"))
+    assert names(scope) == ["a", "b", "c", "y"]
+
+
+async def test_a_program_reaches_the_tool_of_the_scope_by_a_method_that_one_below_has():
+    registry = Registry([named("x", "below", "agents.run")])
+    async with CodeMode(registry) as cm:
+        scope = cm.scope([named("y", "own", "agents.run")])
+        for each, answer in ((cm, "below"), (scope, "own")):
+            assert (await each.run("return agents.run()")).result == answer
+            assert each.prompt().count("# agents.run() -> str") == 1
 
 
 def test_mode_and_hooks_are_inherited_outer_first(registry):

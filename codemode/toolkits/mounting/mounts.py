@@ -212,6 +212,8 @@ class Mounts:
             for each in plugin.tools:
                 if each.name in self._registry:
                     raise ToolDefinitionError(f"there is a tool {each.name!r} already")
+                if each.method is not None and each.method in {other.method for other in self._registry}:
+                    raise ToolDefinitionError(f"there is a tool with method={each.method!r} already")
                 removals.append(self._registry.register(each))
             if any(getattr(plugin.hooks, name) for name in plugin.hooks.__struct_fields__):
                 removals.append(self._registry.add_hooks(plugin.hooks))
