@@ -3,15 +3,19 @@
 import json
 from contextlib import asynccontextmanager
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import trio
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp_types import ElicitResult, ErrorData
+from mcp_types import CallToolRequestParams, ElicitRequestFormParams, ElicitResult, ErrorData
+from trio.testing import wait_all_tasks_blocked
 
 from codemode import Ask, Hooks, Limits, as_json, tool
+from codemode.errors import ToolError
 from codemode.mcp.server import ProgramServer, open_socket, serve_http
+from codemode.mcp.server.served import ServedCall
 
 from .serving import Bench, client_of, connected, program_server, until
 from .test_server import answer_to, outcomes, send
@@ -213,7 +217,7 @@ async def test_a_newer_client_that_brings_no_answer_loses_its_run_and_is_told_wh
             await user.asked.wait()
             await until(lambda: outcomes(engine) == ["abort"])
             nursery.cancel_scope.cancel()
-        assert server._parked == {}
+        assert len(server._parked) == 0
         arguments = {"code": "1", "description": "d"}
         with pytest.raises(MCPError, match="no call waits for this answer.*make the call anew"):
             await client.session.call_tool("run_code", arguments, request_state="x" * 43)
@@ -401,3 +405,66 @@ async def test_what_stands_behind_a_long_padding_is_shown_and_not_allowed_for_th
     assert 'to everybody"}\n  it sends\n  NOT SHOWN: ' in user.shown[0].message
     offered = [each.requested_schema["properties"]["answer"]["enum"] for each in user.shown]
     assert offered == [["allow once", "deny"]] * 2 + [["allow once", "allow for this run", "deny"]]
+
+
+async def test_what_is_asked_after_its_request_is_over_is_denied_at_once():
+    call = ServedCall(CallToolRequestParams(name="run_code", arguments={}), 600.0)
+    form = ElicitRequestFormParams(message="m", requested_schema={"type": "object", "properties": {}})
+    said = []
+
+    class Session:
+        async def elicit_form(self, *_):
+            await trio.sleep_forever()
+
+    context = SimpleNamespace(session=Session(), request_id=1)
+    ways = [partial(call.elicit_later, form), partial(call.elicit_now, context, form)]
+
+    async def ask(way):
+        with pytest.raises(
+            ToolError, match="the request that started this is over; nobody can be asked"
+        ) as why:
+            await way()
+        said.append(why)
+
+    async def make():
+        await wait_all_tasks_blocked()
+
+    with trio.fail_after(5):
+        async with trio.open_nursery() as nursery:
+            for way in ways:  # which wait when it ends
+                nursery.start_soon(ask, way)
+            nursery.start_soon(call.go_on, make)
+        for way in ways:  # which come later
+            await ask(way)
+    assert len(said) == 4
+    assert call.question is None
+
+
+async def test_a_question_that_nobody_answers_gives_way_when_others_wait_and_its_client_is_told(monkeypatch):
+    async with asked(User("never")) as (client, engine, server):
+        codes = [{"code": SERIES.format(n=n), "description": "d"} for n in (1, 2, 3)]
+        states = [
+            (await client.session.call_tool("run_code", each, allow_input_required=True)).request_state
+            for each in codes
+        ]
+        async with trio.open_nursery() as nursery:
+            printed = []
+
+            async def run():
+                printed.append(await lines(client, "print('on')"))
+
+            nursery.start_soon(run)
+            await until(lambda: server._turns.statistics().tasks_waiting == 1)
+            await wait_all_tasks_blocked(0.1)
+            assert len(server._parked) == 3  # a user has time to read, also where others wait
+            monkeypatch.setattr("codemode.mcp.server.parked._UNDISTURBED_SECONDS", 0.0)
+            nursery.start_soon(run)
+        assert printed == [["on"], ["on"]]
+        yes = {"approval": ElicitResult(action="accept", content={"answer": "allow for this run"})}
+        with pytest.raises(MCPError, match="has given way to others that waited.*make the call anew"):
+            await client.session.call_tool("run_code", codes[0], request_state=states[0], input_responses=yes)
+        last = await client.session.call_tool(
+            "run_code", codes[2], request_state=states[2], input_responses=yes
+        )
+        assert last.structured_content["logs"] == ["dropped 0", "dropped 1", "dropped 2"]
+        assert len(server._parked) + outcomes(engine).count("abort") == 2

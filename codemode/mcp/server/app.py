@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-import secrets
 from collections.abc import AsyncIterator, Collection
 from importlib.metadata import version
 from typing import Any
@@ -45,6 +44,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from codemode.engine import Scope
 from codemode.errors import CodeModeError
 from codemode.mcp.server.asking import ClientApprover, Elicit, understands_forms
+from codemode.mcp.server.parked import ParkedCalls
 from codemode.mcp.server.results import RUN_OUTPUT, call_result, refused
 from codemode.mcp.server.served import ServedCall
 from codemode.rendering import cut_middle
@@ -64,7 +64,6 @@ GONE = "codemode.gone"
 _MAX_DESCRIPTION_BYTES = 32 * 1024
 _TELL_SECONDS = 5.0  # a client that does not take a notification is told no more
 _MAX_WAITING = 100
-_MAX_PARKED = 100  # calls that wait for a request with an answer
 _QUESTION = "approval"
 
 _log = logging.getLogger("codemode.mcp")
@@ -95,9 +94,9 @@ class ProgramServer:
         self._asks_clients = ask_clients or scope.approver is None
         self._approved = frozenset(approved)
         self._answer_seconds = answer_seconds
-        self._parked: dict[str, ServedCall] = {}
         self._nursery: trio.Nursery | None = None
         self._turns = trio.Semaphore(max_runs, max_value=max_runs)
+        self._parked = ParkedCalls(answer_seconds, self._turns)
         self._connections: set[Connection] = set()
         self._bus = InMemorySubscriptionBus()
         self._changed = trio.Event()
@@ -127,6 +126,7 @@ class ProgramServer:
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             nursery.start_soon(self._tell_changes)
+            nursery.start_soon(self._parked.watch)
             try:
                 yield
             finally:
@@ -221,6 +221,7 @@ class ProgramServer:
         scope = self._scope.scope(hooks=call.report.hooks, approver=approver)
 
         async def make() -> Outcome:
+            self._parked.make_room()
             async with self._turns:
                 return await self._outcome(scope, call)
 
@@ -246,35 +247,13 @@ class ProgramServer:
             raise MCPError(-32603, f"the call could not be made or recorded: {error}") from None
 
     def _parked_for(self, call: ServedCall, question: ElicitRequestFormParams) -> InputRequiredResult:
-        """Keep a call for the request that brings its answer, for a while; only its client knows the key."""
-        key = secrets.token_urlsafe()
-        while len(self._parked) >= _MAX_PARKED:
-            oldest = next(
-                (each for each, kept in self._parked.items() if kept.is_over), next(iter(self._parked))
-            )
-            self._parked.pop(oldest).cancel()
-        self._parked[key] = call
-        assert self._nursery is not None
-        self._nursery.start_soon(self._expire, key)
+        """Keep a call for the request that brings its answer, for a while."""
         asked = ElicitRequest(params=question)
-        return InputRequiredResult(input_requests={_QUESTION: asked}, request_state=key)
-
-    async def _expire(self, key: str) -> None:
-        await trio.sleep(self._answer_seconds)
-        call = self._parked.pop(key, None)
-        if call is not None:
-            call.cancel()
+        return InputRequiredResult(input_requests={_QUESTION: asked}, request_state=self._parked.keep(call))
 
     def _taken_up(self, params: CallToolRequestParams) -> ServedCall:
         """The call that a request brings an answer for. Raises `MCPError`."""
-        call = self._parked.get(params.request_state or "")
-        if call is None or not call.is_same(params):
-            raise MCPError(
-                INVALID_PARAMS,
-                "no call waits for this answer: it was given already, came later than "
-                f"{self._answer_seconds:g} s, or is for other arguments; make the call anew, without requestState",
-            )
-        del self._parked[params.request_state or ""]
+        call = self._parked.take(params)
         result = (params.input_responses or {}).get(_QUESTION)
         call.reply(result if isinstance(result, ElicitResult) else None)
         return call

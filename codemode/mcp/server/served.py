@@ -7,7 +7,8 @@ Here is how the two meet; what is asked, and what is called, is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import trio
@@ -45,11 +46,16 @@ class ServedCall:
         self._scope = trio.CancelScope()
         self._news = trio.Event()
         self._over = trio.Event()
+        self._questions: set[trio.CancelScope] = set()  # around each wait for an answer
 
     @property
     def is_over(self) -> bool:
         """Whether nothing of it runs any more."""
         return self._over.is_set()
+
+    async def wait_over(self) -> None:
+        """Wait until nothing of it runs any more. Cancellation ends the wait alone."""
+        await self._over.wait()
 
     def is_same(self, params: CallToolRequestParams) -> bool:
         """Whether a request is for this call: the same tool with the same arguments."""
@@ -70,6 +76,8 @@ class ServedCall:
             self.question = None
             self._over.set()
             self._news.set()
+            for each in self._questions:
+                each.cancel()
 
     async def attend(self, context: ServerRequestContext[Any, Any]) -> None:
         """Tell a request what happens until there is an `outcome`, an `error`, or a `question`.
@@ -94,12 +102,33 @@ class ServedCall:
 
     # -------------------------------------------------------------------------------- asking
 
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Bound a question by the call: what a call has left behind in the background can ask nobody.
+
+        Raises `ToolError` at once when the call is over, and as soon as it is.
+        """
+        if not self.is_over:
+            with trio.CancelScope() as scope:
+                self._questions.add(scope)
+                try:
+                    yield
+                finally:
+                    self._questions.discard(scope)
+            if not scope.cancelled_caught:
+                return
+        raise ToolError("the request that started this is over; nobody can be asked for approval")
+
     async def elicit_later(self, form: ElicitRequestFormParams) -> ElicitResult:
-        """Answer the request that waits with a form, and wait for the request that brings it back."""
-        self._replied = trio.Event()
-        self.question = form
-        self._news.set()
-        await self._replied.wait()
+        """Answer the request that waits with a form, and wait for the request that brings it back.
+
+        Raises `ToolError` when it brings none, and when the call is over; cancellation leaves the form unanswered.
+        """
+        with self._asking():
+            self._replied = trio.Event()
+            self.question = form
+            self._news.set()
+            await self._replied.wait()
         if self._reply is None:
             raise ToolError(
                 "the client made its request again without an answer to the question for approval"
@@ -117,11 +146,14 @@ class ServedCall:
     async def elicit_now(
         self, context: ServerRequestContext[Any, Any], form: ElicitRequestFormParams
     ) -> ElicitResult:
-        """Ask the client that waits. Raises `ToolError` when it gives no answer; cancellation takes the form back."""
+        """Ask the client that waits. Raises `ToolError` when it gives no answer, and when the call is over.
+
+        Cancellation takes the form back.
+        """
         session = context.session
         self.report.waits_for = "the user's approval"
         try:
-            with trio.move_on_after(self._answer_seconds):
+            with self._asking(), trio.move_on_after(self._answer_seconds):
                 return await session.elicit_form(form.message, form.requested_schema, context.request_id)
         except MCPError as error:
             why = cut_middle(str(error), _SHOWN_BYTES)
