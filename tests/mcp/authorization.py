@@ -28,6 +28,7 @@ class World:
         self.seconds = 3600
         self.refuses_login = False
         self.rotates = True
+        self.elsewhere = {}  # where the metadata lead instead of here
 
     @property
     def paths(self):
@@ -115,8 +116,8 @@ class World:
                 {},
                 {
                     "issuer": self.issuer,
-                    "authorization_endpoint": f"{self.issuer}/authorize",
-                    "token_endpoint": f"{self.issuer}/token",
+                    "authorization_endpoint": f"{self.elsewhere.get('authorize', self.issuer)}/authorize",
+                    "token_endpoint": f"{self.elsewhere.get('token', self.issuer)}/token",
                     "registration_endpoint": f"{self.issuer}/register",
                     "response_types_supported": ["code"],
                     "code_challenge_methods_supported": ["S256"],

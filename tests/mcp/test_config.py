@@ -96,6 +96,17 @@ def test_a_prefix_is_made_of_the_servers_name(name, prefix):
         ({"command": ["c"]}, "got array at command"),
         ({"command": "c", "args": "a"}, "args"),
         ("c", "Expected object, got str"),
+        (
+            {"url": "http://example.org/mcp", "codemode": {"oauth": {}}},
+            "its url, which has to start with https://",
+        ),
+        (
+            {
+                "url": "https://example.org/mcp",
+                "codemode": {"oauth": {"issuer": "http://localhost@example.org"}},
+            },
+            "codemode.oauth.issuer is sent secrets, and has to start with https://",
+        ),
         ({"command": "c", "codemode": {"timeout": 0}}, "seconds above 0"),
         ({"command": "c", "codemode": {"prefix": "a-b"}}, "has to be a Python name"),
         ({"command": "c", "codemode": {"prefix": "_a"}}, "has to be a Python name"),
@@ -125,3 +136,11 @@ def test_a_file_that_is_none_is_refused_by_name(tmp_path, content):
         load_config(path)
     with pytest.raises(McpConfigError, match="cannot read"):
         load_config(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost:1/mcp", "http://127.0.0.1/mcp", "http://[::1]:1/mcp", "https://a.b"]
+)
+def test_oauth_is_for_what_nobody_between_can_read(url):
+    (server,) = load({"url": url, "codemode": {"oauth": {"issuer": url}}})
+    assert server.transport.oauth.issuer == url

@@ -4,11 +4,14 @@ import json
 from contextlib import asynccontextmanager
 from functools import partial
 
+import httpx2
 import pytest
 import trio
 
 from codemode import CodeMode
 from codemode.mcp import mcp_tools
+from codemode.mcp.client.config import Http
+from codemode.mcp.client.http import HttpServer
 
 INFO = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "wrong", "version": "1"}}
 TOOLS = [{"name": "t", "inputSchema": {"type": "object", "properties": {"how": {"type": "string"}}}}]
@@ -175,3 +178,32 @@ return await asyncio.gather(*[one(how) for how in ("fine", "broken", "fine", "pa
     async with wrong() as (_, engine):
         result = await engine.run(program)
         assert result.result == ["fine", "MCP_REFUSED", "fine", "MCP_REFUSED", "fine"]
+
+
+class Endless(httpx2.AsyncByteStream):
+    async def __aiter__(self):
+        while True:
+            yield b"x" * 2**22
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "kind"),
+    [
+        ("mcp", 200, "text/html"),
+        ("mcp", 200, "APPLICATION/JSON"),
+        ("mcp", 200, ""),
+        ("mcp", 401, "text/event-stream"),
+        ("token", 200, "text/event-stream"),
+    ],
+)
+async def test_whatever_is_read_whole_has_a_bound(path, status, kind):
+    response = httpx2.Response(
+        status,
+        headers={"content-type": kind},
+        stream=Endless(),
+        request=httpx2.Request("POST", f"http://127.0.0.1/{path}"),
+    )
+    await HttpServer(Http(url="http://127.0.0.1/mcp")).look_at(response)
+    with trio.fail_after(20), pytest.raises(httpx2.StreamError, match="more than 33,554,432 bytes"):
+        async for _ in response.aiter_bytes():
+            await trio.lowlevel.checkpoint()

@@ -260,3 +260,13 @@ def _free_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
+
+
+@pytest.mark.parametrize("what", ["authorize", "token"])
+async def test_nothing_is_sent_where_others_can_read_it_whoever_named_the_address(kept, what):
+    async with world() as there, trio.open_nursery() as nursery:
+        there.elsewhere[what] = "http://192.0.2.1"
+        person = Person(nursery)
+        with pytest.raises(McpError, match=rf"leads to http://192.0.2.1/{what}, where others can read"):
+            await use(there, person)
+        assert len(person.opened) == (what == "token")

@@ -8,19 +8,31 @@ there an unknown key is an error.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from codemode.errors import CodeModeError
 
-__all__ = ["Approval", "Http", "McpConfigError", "OAuth", "ServerConfig", "Stdio", "Values", "load_config"]
+__all__ = [
+    "Approval",
+    "Http",
+    "McpConfigError",
+    "OAuth",
+    "ServerConfig",
+    "Stdio",
+    "Values",
+    "is_confidential",
+    "load_config",
+]
 
 Values: TypeAlias = Literal["protocol", "unwrapped"]
 Approval: TypeAlias = Literal["destructive", "always", "never"]
@@ -29,6 +41,7 @@ Grant: TypeAlias = Literal["authorization_code", "client_credentials"]
 _HTTP_TYPES = ("http", "streamable-http", "streamableHttp", "streamable_http")
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _SHORT_NAME = 64
+_IN_THE_CLEAR = "has to start with https://, where it is not on this machine (localhost, 127.0.0.1)"
 
 
 class McpConfigError(CodeModeError):
@@ -203,6 +216,8 @@ def _transport(written: _Entry, own: _Own, base: Path, variables: Mapping[str, s
             raise ValueError("its url has to start with http:// or https:// and name a host")
         headers = {key: _expanded(item, variables) for key, item in (written.headers or {}).items()}
         oauth = None if own.oauth is None else _checked_oauth(own.oauth, base, variables)
+        if oauth is not None and not is_confidential(url):
+            raise ValueError(f"codemode.oauth sends tokens to its url, which {_IN_THE_CLEAR}")
         if oauth is not None and "authorization" in map(str.lower, headers):
             raise ValueError("give it either codemode.oauth or a header Authorization")
         return Http(url=url, headers=headers, oauth=oauth)
@@ -228,7 +243,24 @@ def _checked_oauth(oauth: OAuth, base: Path, variables: Mapping[str, str]) -> OA
         raise ValueError(f"codemode.oauth.port is {oauth.port}; write a port from 1 to 65535")
     if not re.match(r"https?://[^/\s]+", expanded.get("issuer", "https://-")):
         raise ValueError("codemode.oauth.issuer has to start with http:// or https:// and name a host")
+    if "issuer" in expanded and not is_confidential(expanded["issuer"]):
+        raise ValueError(f"codemode.oauth.issuer is sent secrets, and {_IN_THE_CLEAR}")
     return msgspec.structs.replace(oauth, **expanded)
+
+
+def is_confidential(url: str) -> bool:
+    """Whether nobody between can read what is sent to a URL: it is `https`, or stays on this machine.
+
+    Raises `ValueError` for what is no URL. The rule is OAuth 2.1's, 1.5.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme == "https" or host == "localhost":
+        return parts.scheme in ("http", "https")
+    try:
+        return parts.scheme == "http" and ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _expanded(text: str, variables: Mapping[str, str]) -> str:

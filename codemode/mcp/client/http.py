@@ -13,7 +13,7 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
 from codemode.mcp.client.config import Http
-from codemode.mcp.client.oauth import Login, Pause, authorization
+from codemode.mcp.client.oauth import Login, Pause, authorization, keep_confidential
 from codemode.mcp.lines import MAX_MESSAGE_BYTES
 
 __all__ = ["HttpServer", "open_http"]
@@ -43,9 +43,11 @@ class HttpServer:
     async def look_at(self, response: httpx2.Response) -> None:
         """Note an HTTP error; bound what is read of any answer."""
         request = response.request
-        if request.url == httpx2.URL(self._config.url):  # not one that asks for authorization
+        is_servers = request.url == httpx2.URL(self._config.url)  # not one that asks for authorization
+        if is_servers:
             self._note(request.method, response)
-        if response.headers.get("content-type", "").startswith("application/json"):
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not (is_servers and response.status_code < 400 and kind == "text/event-stream"):
             response.stream = _Bounded(response.stream)
 
     def _note(self, method: str, response: httpx2.Response) -> None:
@@ -101,7 +103,10 @@ async def open_http(name: str, config: Http, login: Login | None, pause: Pause) 
         httpx2.AsyncClient(
             headers=dict(config.headers),
             timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_SILENT_SECONDS),
-            event_hooks={"response": [server.look_at]},
+            event_hooks={
+                "request": [] if config.oauth is None else [keep_confidential],
+                "response": [server.look_at],
+            },
             auth=None
             if config.oauth is None
             else authorization(name, config.url, config.oauth, login, pause, stack),

@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractContextManager, AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -25,13 +25,12 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl
 
+from codemode.mcp.client.config import OAuth, is_confidential
 from codemode.mcp.client.redirect import Redirect
 from codemode.mcp.client.tokens import MemoryTokens, TokensFile, default_file
+from codemode.rendering import printable
 
-if TYPE_CHECKING:
-    from codemode.mcp.client.config import OAuth
-
-__all__ = ["LOGIN_SECONDS", "Login", "Pause", "authorization"]
+__all__ = ["LOGIN_SECONDS", "Login", "Pause", "authorization", "keep_confidential"]
 
 Login: TypeAlias = Callable[[str, str], "Awaitable[None] | None"]
 """`login(server name, URL)` brings a person to open the URL, and returns at once."""
@@ -41,6 +40,7 @@ Pause: TypeAlias = Callable[[], AbstractContextManager[None]]
 
 LOGIN_SECONDS = 300.0
 """How long a person has for a login."""
+_SHOWN = 300  # characters of an address
 
 
 class _Quiet(logging.Filter):
@@ -74,6 +74,20 @@ def authorization(
     stack.callback(redirect.close)
     tokens.port = redirect.port
     return _LoginProvider(name, url, oauth, tokens, redirect, login, pause)
+
+
+async def keep_confidential(request: httpx2.Request) -> None:
+    """Let no request go where others can read it, whoever named the address. Raises `OAuthFlowError`."""
+    _check_confidential(str(request.url))
+
+
+def _check_confidential(url: str) -> None:
+    if not is_confidential(url):
+        shown = printable(url.partition("?")[0][:_SHOWN])
+        raise OAuthFlowError(
+            f"its authorization leads to {shown}, where others can read what is sent; an address has to start with "
+            "https://, where it is not on this machine"
+        )
 
 
 class _LoginProvider(OAuthClientProvider):
@@ -132,6 +146,7 @@ class _LoginProvider(OAuthClientProvider):
                 "it wants a login, and nobody is there to log in; run a command with this --mcp on a terminal once, "
                 "for example `codemode prompt`, or give mcp_tools(login=…)"
             )
+        _check_confidential(url)
         self._url_to_open = url
 
     async def _bring_somebody(self, login: Login) -> None:
