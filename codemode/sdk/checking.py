@@ -232,16 +232,16 @@ class _ToolSet:
         name = owner.removeprefix("list[").removesuffix("]")
         fields = self._fields.get(_PREFIX + name, [])
         if found.kind == "index":
-            return f"{found.name!r} is no index of a {owner}; take an element first: value[0][{found.name!r}]"
+            return f"{found.name!r} is no index of {owner}; take an element first: value[0][{found.name!r}]"
         if found.kind == "attribute":
             if owner.startswith("list["):
                 return (
-                    f"a {owner} has no attribute {found.name!r}; it is a list: loop over it, or take value[0]"
+                    f"{owner} has no attribute {found.name!r}; it is a list: loop over it, or take value[0]"
                 )
             if found.name in fields:
                 return f"values are dicts: write value[{found.name!r}], not value.{found.name}"
         has = ", ".join(map(repr, fields[:20]))
-        return f"a {owner} has no field {found.name!r}{_near(found.name, fields)}; it has {has}"
+        return f"{owner} has no field {found.name!r}{_near(found.name, fields)}; it has {has}"
 
     def _about_arguments(self, found: _Found) -> str:
         tool = self._tools.get(self._callables.get(found.callee, ""))

@@ -65,20 +65,20 @@ WRONG = {
     "tools.close(None)": (1, "argument 'number' of close is int, not None"),
     "tools.close([1])": (1, "argument 'number' of close is int, not list[int]"),
     "tools.find('x', kind='fil')": (1, "argument 'kind' of find"),
-    "for issue in tools.issues('r'):\n    print(issue['titel'])": (2, "a Issue has no field 'titel'; did you mean 'title'?"),
-    "found = tools.issues('r')\nprint(found[0]['owner']['name'])": (2, "a Owner has no field 'name'; it has 'login'"),
+    "for issue in tools.issues('r'):\n    print(issue['titel'])": (2, "Issue has no field 'titel'; did you mean 'title'?"),
+    "found = tools.issues('r')\nprint(found[0]['owner']['name'])": (2, "Owner has no field 'name'; it has 'login'"),
     "found = tools.issues('r')\nfound[0].title": (2, "values are dicts: write value['title'], not value.title"),
-    "found = tools.issues('r')\nfound['title']": (2, "'title' is no index of a list[Issue]; take an element first"),
-    "found = tools.issues('r')\nfound.items": (2, "a list[Issue] has no attribute 'items'; it is a list"),
-    "[i['nr'] for i in tools.issues('r')]": (1, "a Issue has no field 'nr'"),
+    "found = tools.issues('r')\nfound['title']": (2, "'title' is no index of list[Issue]; take an element first"),
+    "found = tools.issues('r')\nfound.items": (2, "list[Issue] has no attribute 'items'; it is a list"),
+    "[i['nr'] for i in tools.issues('r')]": (1, "Issue has no field 'nr'"),
     "r = tools.shut()\nr['b']": (2, "has no field 'b'; it has 'a'"),
     "def main():\n    return tools.isues('r')\nmain()": (2, "there is no tool 'isues'"),
     "try:\n    tools.isues('r')\nexcept ToolCallError:\n    pass": (2, "there is no tool 'isues'"),
     "s = '''\n\n'''; tools.isues('é')": (3, "there is no tool 'isues'"),
     "é = '名'; tools.isues('é'); x = 1": (1, "there is no tool 'isues'"),
     "found = tools.issues('r')\nawait tools.close(1)\nfound[0]": (3, "this tool call is not awaited"),
-    "for i in await tools.issues('r'):\n    i['titel']": (2, "a Issue has no field 'titel'"),
-    "import asyncio\na, b = await asyncio.gather(tools.issues('r'), tools.close(1))\na[0]['titel']": (3, "a Issue has no field 'titel'"),
+    "for i in await tools.issues('r'):\n    i['titel']": (2, "Issue has no field 'titel'"),
+    "import asyncio\na, b = await asyncio.gather(tools.issues('r'), tools.close(1))\na[0]['titel']": (3, "Issue has no field 'titel'"),
 }  # fmt: skip
 
 # Programs that run, or that nobody can be certain of; some look wrong.
@@ -144,6 +144,7 @@ async def test_what_is_certain_to_fail_is_found_in_its_own_line(checker: Checker
         assert certain, source
         assert certain[0].line == line, (source, certain)
         assert says in certain[0].message, (source, certain)
+        assert not certain[0].message.startswith(("a ", "an ")), certain  # a type may begin with any sound
 
 
 async def test_what_is_found_does_fail_there() -> None:
