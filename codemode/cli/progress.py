@@ -9,7 +9,7 @@ from typing import TextIO
 import trio
 
 from codemode.cli.approve import Terminal
-from codemode.cli.terminal import paint, printable
+from codemode.cli.terminal import first_columns, paint, printable
 from codemode.tools.tally import Tally
 
 __all__ = ["Progress", "can_show"]
@@ -27,16 +27,17 @@ def can_show(stream: TextIO) -> bool:
 
 
 class Progress:
-    """The line, on `stream`. `tally.hooks` have to be where the calls are made; `show` shows it until cancelled.
+    """The line, on `stream` (None: standard error as it is now); `show` shows it until cancelled.
 
+    `tally.hooks` have to be where the calls are made.
     `erase` comes before whatever else is written. `is_hidden` keeps the line away, as after a line of output that is
     not complete.
     """
 
-    def __init__(self, stream: TextIO = sys.stderr) -> None:
+    def __init__(self, stream: TextIO | None = None) -> None:
         self.tally = Tally()
         self.is_hidden = False
-        self._stream = stream
+        self._stream = sys.stderr if stream is None else stream
         self._is_shown = False
         self._began = self._quiet_since = trio.current_time()
 
@@ -64,7 +65,8 @@ class Progress:
         now = trio.current_time()
         if now - self._quiet_since < _QUIET_SECONDS:
             return
-        text = printable(f"running for {now - self._began:.0f} s, {self.tally}")[: self._columns() - 1]
+        line = printable(f"running for {now - self._began:.0f} s, {self.tally}")
+        text = first_columns(line, self._columns() - 1)
         self._is_shown = True
         self._write(f"{_ERASE}{paint(text, 'dim', self._stream)}")
 

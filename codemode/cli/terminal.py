@@ -5,11 +5,21 @@ from __future__ import annotations
 import json
 import os
 import sys
+import unicodedata
 from typing import Any, TextIO
 
 from codemode.rendering import printable
 
-__all__ = ["UsageError", "is_terminal", "paint", "printable", "say_error", "write", "write_json"]
+__all__ = [
+    "UsageError",
+    "first_columns",
+    "is_terminal",
+    "paint",
+    "printable",
+    "say_error",
+    "write",
+    "write_json",
+]
 
 
 class UsageError(Exception):
@@ -27,6 +37,20 @@ def is_terminal(stream: TextIO) -> bool:
 def paint(text: str, colour: str, stream: TextIO) -> str:
     """Return text in a colour where a person sees the stream, else as it is."""
     return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if is_terminal(stream) else text
+
+
+def first_columns(text: str, most: int) -> str:
+    """Return the beginning of a line that takes up at most `most` columns of a terminal.
+
+    Wide characters take two, marks on another character none (Unicode Standard Annex 11, and what terminals do).
+    """
+    columns = 0
+    for index, char in enumerate(text):
+        if unicodedata.category(char) not in ("Mn", "Me"):
+            columns += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        if columns > most:
+            return text[:index]
+    return text
 
 
 def write(text: str, stream: TextIO | None = None) -> None:

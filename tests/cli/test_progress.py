@@ -13,6 +13,7 @@ import trio
 
 from codemode import CodeMode, as_json, tool
 from codemode.cli.progress import Progress, can_show
+from codemode.cli.terminal import first_columns
 
 PROJECT = Path(__file__).parents[2]
 ERASE = "\r\x1b[K"
@@ -129,3 +130,28 @@ def test_a_run_shows_it_on_standard_error_and_leaves_nothing_there(tmp_path):
     assert (process.returncode, process.stdout) == (0, b"a\ndozed\n")
     assert re.search(r"running for \d s, 0 calls, doze running for \d s", shown)
     assert shown.endswith(ERASE)
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "shown"),
+    [
+        ("abc", 3, "abc"),
+        ("abcd", 3, "abc"),
+        ("工具工具", 5, "工具"),
+        ("a工具", 5, "a工具"),
+        ("e\u0301e\u0301e", 2, "e\u0301e\u0301"),
+        ("🙂🙂", 3, "🙂"),
+        ("a", 0, ""),
+    ],
+)
+def test_a_line_is_cut_by_the_columns_that_it_takes_up(text, most, shown):
+    assert first_columns(text, most) == shown
+
+
+async def test_it_is_on_standard_error_as_it_is_then_and_cut_by_columns(screen, monkeypatch):
+    monkeypatch.setattr("sys.stderr", screen)
+    progress = Progress()
+    progress._quiet_since -= 9
+    progress.tally._last = "工" * 80
+    progress._draw()
+    assert screen.seen == "running for 0 s, 0 calls, " + "工" * 26

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import stat
 import time
 
@@ -13,6 +14,8 @@ from codemode import CodeMode
 from codemode.mcp import McpConfigError, McpError, load_config, mcp_tools
 from codemode.mcp.client import oauth as oauth_module
 from codemode.mcp.client.connection import Connection
+from codemode.mcp.client.redirect import _answer
+from codemode.mcp.client.tokens import TokensFile
 
 from .authorization import Person, world
 
@@ -270,3 +273,41 @@ async def test_nothing_is_sent_where_others_can_read_it_whoever_named_the_addres
         with pytest.raises(McpError, match=rf"leads to http://192.0.2.1/{what}, where others can read"):
             await use(there, person)
         assert len(person.opened) == (what == "token")
+
+
+async def test_a_browser_that_reads_no_page_has_brought_the_code_all_the_same():
+    class Gone(trio.abc.AsyncResource):
+        async def receive_some(self, most):
+            return b"GET /callback?state=s&code=c HTTP/1.1\r\nHost: here\r\n\r\n"
+
+        async def send_all(self, data):
+            raise trio.BrokenResourceError
+
+        async def aclose(self):
+            pass
+
+    send, receive = trio.open_memory_channel(1)
+    await _answer("s", send, Gone())
+    assert receive.receive_nowait().code == "c"
+
+
+def test_tokens_are_on_the_disk_before_they_take_the_place_of_others(tmp_path, monkeypatch):
+    done = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda file: (done.append(os.fstat(file).st_size), fsync(file)))
+    monkeypatch.setattr(os, "replace", lambda *files: (done.append("replaced"), replace(*files)))
+    file = tmp_path / "t.json"
+    TokensFile(file, "https://a.b")._save()
+    assert done == [file.stat().st_size, "replaced"]
+
+
+async def test_a_connection_that_never_got_ready_does_not_seem_to_be_getting_ready():
+    (server,) = load_config({"mcpServers": {"far": {"url": "http://127.0.0.1:1/mcp"}}})
+    connection = Connection(server, lambda listing: None, None)
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(connection.run)
+            await connection.tried.wait()
+            assert connection.problem
+            assert connection._getting_ready is None
+            nursery.cancel_scope.cancel()

@@ -169,13 +169,14 @@ class Connection:
 
     async def _use(self, session: ClientSession, wire: Wire) -> None:
         """Get ready, be there for calls, follow the list of tools; return when the conversation has ended."""
-        with trio.CancelScope() as self._getting_ready:
-            self._getting_ready.deadline = trio.current_time() + START_SECONDS
-            await self._agree(session)
-            listing = await self._list(session, wire)
-        is_late, self._getting_ready = self._getting_ready.cancelled_caught, None
-        if is_late:
-            raise trio.TooSlowError
+        try:
+            with trio.move_on_after(START_SECONDS) as self._getting_ready:
+                await self._agree(session)
+                listing = await self._list(session, wire)
+            if self._getting_ready.cancelled_caught:
+                raise trio.TooSlowError
+        finally:
+            self._getting_ready = None
         self.instructions = session.instructions or ""
         self._changed(listing)
         self._live, self.problem = (session, wire), ""

@@ -116,11 +116,15 @@ async def _answer(state: str, found: trio.MemorySendChannel[Returned], stream: t
                     ("Cache-Control", "no-store"),
                 ],
             )
-            for each in (head, h11.Data(data=page), h11.EndOfMessage()):
-                await stream.send_all(connection.send(each) or b"")
-            if result is not None:
-                with contextlib.suppress(trio.WouldBlock, trio.ClosedResourceError, trio.BrokenResourceError):
-                    found.send_nowait(result)
+            try:
+                for each in (head, h11.Data(data=page), h11.EndOfMessage()):
+                    await stream.send_all(connection.send(each) or b"")
+            finally:  # a browser that reads no page has brought the answer all the same
+                if result is not None:
+                    with contextlib.suppress(
+                        trio.WouldBlock, trio.ClosedResourceError, trio.BrokenResourceError
+                    ):
+                        found.send_nowait(result)
 
 
 def _result(request: h11.Request, state: str) -> Returned | None:

@@ -131,6 +131,8 @@ class TokensFile(MemoryTokens):
             try:
                 with open(descriptor, "wb") as out:
                     out.write(msgspec.json.encode(self._kept))
+                    out.flush()
+                    os.fsync(out.fileno())  # a crash leaves the old tokens or the new ones, and no empty file
                 os.replace(beside, self._path)
             except BaseException:
                 with suppress(OSError):
