@@ -93,7 +93,7 @@ async def test_a_file_is_mounted_called_and_unmounted_without_a_trace(root, regi
         assert (await failure(cm, "count_up", by=10)).message == "not by ten"
         module = await value(cm, "sync_name")
         assert module in sys.modules
-        assert await shown(cm, "plugin_inspect", plugin="plugin-1") == (
+        assert await shown(cm, "plugin_inspect", source="plugin-1") == (
             "plugin-1: count.py\n- count_up(by: int = 1): Count, and say how far.\n- sync_name()\nHooks: guards"
         )
         there = weakref.ref(sys.modules[module].__dict__["count_up"].execute)
@@ -130,7 +130,7 @@ async def test_without_approval_nothing_runs(root, registry, tmp_path):
     fill(root, {"evil.py": f"open({str(tmp_path / 'ran')!r}, 'w')\nTOOLS = []\n"})
     async with CodeMode(registry) as cm:
         assert (await failure(cm, "plugin_mount", source="evil.py")).code == "DENIED"
-        assert await both(cm, "plugin_inspect", plugin="evil.py") == (root / "evil.py").read_text()
+        assert await both(cm, "plugin_inspect", source="evil.py") == (root / "evil.py").read_text()
     assert not (tmp_path / "ran").exists()
 
 
@@ -222,7 +222,7 @@ async def test_sources_that_are_none(root, registry):
                 code,
                 "FS_OUTSIDE_WORKSPACE",
             ), source
-            assert (await failure(cm, "plugin_inspect", plugin=source)).code in (code, "FS_OUTSIDE_WORKSPACE")
+            assert (await failure(cm, "plugin_inspect", source=source)).code in (code, "FS_OUTSIDE_WORKSPACE")
         assert (await failure(cm, "plugin_unmount", mountId="plugin-7")).code == "PLUGIN_NOT_MOUNTED"
     alone = Registry()
     for each in plugins(alone):
@@ -324,7 +324,7 @@ async def test_an_entry_point_is_mounted_and_its_package_goes_with_it(package, r
             "- counting: offered.tools of offered 1.5\n- one: offered.tools:count_up of offered 1.5"
         )
         assert (
-            await both(cm, "plugin_inspect", plugin="one")
+            await both(cm, "plugin_inspect", source="one")
             == "one: offered.tools:count_up of offered 1.5, not mounted"
         )
         assert (await value(cm, "plugin_mount", source="counting"))["kind"] == "entry-point"

@@ -26,6 +26,10 @@ Source = Annotated[
         min_length=1, max_length=4096, description="an entry point's name, or a file's path that ends in .py"
     ),
 ]
+MountOrSource = Annotated[
+    str,
+    Meta(min_length=1, max_length=4096, description="as plugin_mount takes it, or a mount id"),
+]
 MountId = Annotated[str, Meta(min_length=1, max_length=100, description="as plugin_mount gave it")]
 
 
@@ -114,24 +118,24 @@ class Mounts:
 
     def _inspect_tool(self) -> Tool:
         @tool(render=as_text, read_only=True, timeout=LOAD_SECONDS, lifespan=self)
-        async def plugin_inspect(plugin: Source | None = None) -> str:
+        async def plugin_inspect(source: MountOrSource | None = None) -> str:
             """Show what is mounted and what can be; or, of one mount id, its tools; or the text of a file.
 
             Nothing of a plugin runs for it.
             """
-            if plugin is None:
+            if source is None:
                 return await trio.to_thread.run_sync(self._overview, abandon_on_cancel=True)
-            if plugin in self._mounted:
-                return self._described(plugin)
-            if self._loader.is_file(plugin):
-                source = await trio.to_thread.run_sync(self._loader.source, plugin, abandon_on_cancel=True)
-                cut = "" if len(source) <= _MAX_SHOWN_SOURCE else f"\n(cut at {_MAX_SHOWN_SOURCE} characters)"
-                return source[:_MAX_SHOWN_SOURCE] + cut
+            if source in self._mounted:
+                return self._described(source)
+            if self._loader.is_file(source):
+                text = await trio.to_thread.run_sync(self._loader.source, source, abandon_on_cancel=True)
+                cut = "" if len(text) <= _MAX_SHOWN_SOURCE else f"\n(cut at {_MAX_SHOWN_SOURCE} characters)"
+                return text[:_MAX_SHOWN_SOURCE] + cut
             for point in await trio.to_thread.run_sync(self._loader.offered, abandon_on_cancel=True):
-                if point.name == plugin:
+                if point.name == source:
                     return f"{point.name}: {point.value}{_package(point)}, not mounted"
             raise ToolError(
-                f"{plugin!r} is no mount id, no entry point of {ENTRY_POINTS} and no .py file",
+                f"{source!r} is no mount id, no entry point of {ENTRY_POINTS} and no .py file",
                 code="PLUGIN_NOT_FOUND",
             )
 
