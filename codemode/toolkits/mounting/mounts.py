@@ -128,9 +128,9 @@ class Mounts:
             if source in self._mounted:
                 return self._described(source)
             if self._loader.is_file(source):
-                text = await trio.to_thread.run_sync(self._loader.source, source, abandon_on_cancel=True)
-                cut = "" if len(text) <= _MAX_SHOWN_SOURCE else f"\n(cut at {_MAX_SHOWN_SOURCE} characters)"
-                return text[:_MAX_SHOWN_SOURCE] + cut
+                shown = await trio.to_thread.run_sync(self._loader.source, source, abandon_on_cancel=True)
+                cut = "" if len(shown) <= _MAX_SHOWN_SOURCE else f"\n(cut at {_MAX_SHOWN_SOURCE} characters)"
+                return shown[:_MAX_SHOWN_SOURCE] + cut
             for point in await trio.to_thread.run_sync(self._loader.offered, abandon_on_cancel=True):
                 if point.name == source:
                     return f"{point.name}: {point.value}{_package(point)}, not mounted"

@@ -94,7 +94,9 @@ class Document:
             self.uri = path.as_uri()
             raw = _parsed(_read(path), str(path))
         if not isinstance(raw, dict):
-            raise ToolDefinitionError(f"the document is no OpenAPI document, but a {type(raw).__name__}")
+            raise ToolDefinitionError(
+                f"the document is no OpenAPI document: it must be an object, not {type(raw).__name__}"
+            )
         version = str(raw.get("openapi", ""))
         if not re.match(r"3\.[01]\.", version):
             found = f"'swagger: {raw['swagger']}'" if "swagger" in raw else repr(version or None)
