@@ -1,5 +1,6 @@
 """An HTTP server that answers wrongly: each call fails in words, and the next one works."""
 
+import gzip
 import json
 from contextlib import asynccontextmanager
 from functools import partial
@@ -24,6 +25,7 @@ class Wrong:
         self.sessions = 0
         self.calls = []
         self.valid = "none"
+        self.encodings = set()
 
     async def serve(self, stream):
         async with stream:
@@ -45,6 +47,7 @@ class Wrong:
 
     async def answer(self, stream, method, fields, message):
         called = message.get("method")
+        self.encodings.add(fields[b"accept-encoding"])
         if method != b"POST":
             await self.send(stream, b"", status="405 No")
         elif called == "initialize":
@@ -90,6 +93,12 @@ class Wrong:
         )
         for _ in range(100):
             await stream.send_all(b"x" * 1_000_000)
+
+    async def packed(self, stream, message):
+        assert self.encodings == {b"identity"}  # nobody has asked for it
+        body = gzip.compress(b" " * 10_000_000)
+        assert len(body) < 20_000
+        await self.send(stream, body, more="content-encoding: gzip\r\n")
 
     async def never(self, stream, message):
         await trio.sleep_forever()
@@ -142,6 +151,7 @@ async def wrong(**own):
     [
         ("large", "INVALID_OUTPUT", "more than 33,554,432 bytes"),
         ("large_event", "MCP_CONNECTION_LOST", "exceed"),
+        ("packed", "INVALID_OUTPUT", "is compressed"),
         ("never", "TOOL_TIMEOUT", "no answer and no sign of progress"),
         ("half", "MCP_CONNECTION_LOST", "not known"),
         ("half_event", "MCP_CONNECTION_LOST", "not known"),
@@ -207,3 +217,15 @@ async def test_whatever_is_read_whole_has_a_bound(path, status, kind):
     with trio.fail_after(20), pytest.raises(httpx2.StreamError, match="more than 33,554,432 bytes"):
         async for _ in response.aiter_bytes():
             await trio.lowlevel.checkpoint()
+
+
+async def test_events_that_are_compressed_are_not_read():
+    response = httpx2.Response(
+        200,
+        headers={"content-type": "text/event-stream", "content-encoding": "GZip"},
+        stream=Endless(),
+        request=httpx2.Request("POST", "http://127.0.0.1/mcp"),
+    )
+    await HttpServer(Http(url="http://127.0.0.1/mcp")).look_at(response)
+    with pytest.raises(httpx2.StreamError, match="the answer is compressed"):
+        await response.aread()

@@ -49,6 +49,8 @@ class HttpServer:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if not (is_servers and response.status_code < 400 and kind == "text/event-stream"):
             response.stream = _Bounded(response.stream)
+        if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+            response.stream = _Packed(response.stream)
 
     def _note(self, method: str, response: httpx2.Response) -> None:
         status = response.status_code
@@ -91,6 +93,14 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
+class _Packed(_Bounded):
+    """A response that is compressed, though none was asked for: a few of its bytes can stand for any number."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        raise httpx2.StreamError("the answer is compressed, and was asked for as it is")
+        yield b""  # which makes it an iterator
+
+
 @contextlib.asynccontextmanager
 async def open_http(name: str, config: Http, login: Login | None, pause: Pause) -> AsyncIterator[HttpServer]:
     """Open the transport; nothing is sent before the first message. Leaving it ends the session at the server.
@@ -101,7 +111,7 @@ async def open_http(name: str, config: Http, login: Login | None, pause: Pause) 
     async with (
         contextlib.AsyncExitStack() as stack,
         httpx2.AsyncClient(
-            headers=dict(config.headers),
+            headers={"accept-encoding": "identity", **config.headers},
             timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_SILENT_SECONDS),
             event_hooks={
                 "request": [] if config.oauth is None else [keep_confidential],
