@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 
 import trio
 
 from codemode.cli.terminal import paint
 from codemode.errors import ToolError
 from codemode.tools.approval import Answer, ApprovalRequest
-from codemode.tools.shown import shown
+from codemode.tools.shown import ask_in_parts, shown
 
 __all__ = ["CommandLineApprover", "Terminal", "open_terminal"]
 
@@ -20,7 +21,7 @@ _FOR_WHAT_WAS_CUT: dict[str, Answer] = {key: each for key, each in _ANSWERS.item
 
 
 class CommandLineApprover:
-    """Allows the tools named in `allowed`; asks about others on `terminal`, if there is one.
+    """Allows the tools named in `allowed`; asks about others on `terminal`, if there is one, twenty at most at once.
 
     `otherwise` says why nobody is asked where there is none, and what to do beside allowing them beforehand.
     """
@@ -37,38 +38,38 @@ class CommandLineApprover:
         self._asking = trio.Lock()  # agents that work beside each other are asked for one after the other
 
     async def __call__(self, requests: Sequence[ApprovalRequest]) -> list[Answer]:
-        answers: dict[int, Answer] = {
-            index: "allow-for-run" for index, each in enumerate(requests) if each.tool.name in self._allowed
-        }
-        asked = [(index, each) for index, each in enumerate(requests) if index not in answers]
+        terminal = self._terminal
+        if terminal is not None:
+            return await ask_in_parts(requests, self._allowed, partial(self._ask, terminal))
+        asked = [each for each in requests if each.tool.name not in self._allowed]
         if asked:
-            if self._terminal is None:
-                names = sorted({each.tool.name for _, each in asked})
-                options = " ".join(f"--allow {name}" for name in names)
-                raise ToolError(f"{asked[0][1].reason}: this needs approval, and {self._otherwise} {options}")
-            async with self._asking:
-                with self._terminal.asking():
-                    answer = await self._ask(self._terminal, [each for _, each in asked])
-            answers.update(dict.fromkeys((index for index, _ in asked), answer))
-        return [answers[index] for index in range(len(requests))]
+            options = " ".join(f"--allow {name}" for name in sorted({each.tool.name for each in asked}))
+            raise ToolError(f"{asked[0].reason}: this needs approval, and {self._otherwise} {options}")
+        return ["allow-for-run"] * len(requests)
 
     async def _ask(self, terminal: Terminal, requests: Sequence[ApprovalRequest]) -> Answer:
-        """Show the calls, and read an answer. For what is not shown whole there is none that holds for the run."""
-        answers = _ANSWERS
-        for each in requests:
-            call = shown(each)
-            answers = answers if call.is_whole else _FOR_WHAT_WAS_CUT
-            name = paint(each.tool.name, "bold", terminal.writer)
-            terminal.writer.write(f"\n{name} {call.text}\n")
-        what = "this call" if len(requests) == 1 else f"these {len(requests)} calls"
-        for_run = "  [a] yes, for the whole run" if "a" in answers else ""
-        while True:
-            terminal.writer.write(f"Allow {what}? [y] yes{for_run}  [n] no: ")
-            terminal.writer.flush()
-            line = await terminal.read_line(first=True)
-            answer: Answer | None = "cancelled" if line is None else answers.get(line.strip().lower()[:1])
-            if answer is not None:
-                return answer
+        async with self._asking:
+            with terminal.asking():
+                return await _asked(terminal, requests)
+
+
+async def _asked(terminal: Terminal, requests: Sequence[ApprovalRequest]) -> Answer:
+    """Show the calls, and read an answer. For what is not shown whole there is none that holds for the run."""
+    answers = _ANSWERS
+    for each in requests:
+        call = shown(each)
+        answers = answers if call.is_whole else _FOR_WHAT_WAS_CUT
+        name = paint(each.tool.name, "bold", terminal.writer)
+        terminal.writer.write(f"\n{name} {call.text}\n")
+    what = "this call" if len(requests) == 1 else f"these {len(requests)} calls"
+    for_run = "  [a] yes, for the whole run" if "a" in answers else ""
+    while True:
+        terminal.writer.write(f"Allow {what}? [y] yes{for_run}  [n] no: ")
+        terminal.writer.flush()
+        line = await terminal.read_line(first=True)
+        answer: Answer | None = "cancelled" if line is None else answers.get(line.strip().lower()[:1])
+        if answer is not None:
+            return answer
 
 
 class Terminal:

@@ -86,9 +86,11 @@ async def test_what_is_not_shown_whole_shows_its_end_and_is_not_allowed_for_a_ru
     os.write(keyboard, b"a\n")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(approver, [long, short])
-        await trio.testing.wait_all_tasks_blocked()
+        seen = ""
+        while seen.count("[n] no: ") < 2:
+            await trio.lowlevel.wait_readable(keyboard)
+            seen += os.read(keyboard, 65536).decode().replace("\r\n", "\n")
         os.write(keyboard, b"n\n")
-    seen = os.read(keyboard, 65536).decode().replace("\r\n", "\n")
     assert 'x to all"}\n  it sends\n  NOT SHOWN: ' in seen
     assert seen.count("Allow these 2 calls? [y] yes  [n] no: ") == 2  # `a` was no answer
     os.write(keyboard, b"a\n")
@@ -104,3 +106,26 @@ def test_a_question_stands_until_the_last_asker_is_done(terminal):
     assert lines.is_asking
     two.__exit__(None, None, None)
     assert not lines.is_asking
+
+
+async def test_more_calls_than_stay_in_sight_are_asked_about_in_several_questions(terminal):
+    lines, keyboard = terminal
+    drop, keep = SimpleNamespace(name="drop"), SimpleNamespace(name="keep")
+    requests: list[Any] = [
+        SimpleNamespace(tool=drop if n < 41 else keep, arguments={"n": n}, reason="why") for n in range(60)
+    ]
+    answers: list[Any] = []
+    async with trio.open_nursery() as nursery:
+
+        async def ask() -> None:
+            answers.extend(await CommandLineApprover(("keep",), lines)(requests))
+
+        nursery.start_soon(ask)
+        for typed in (b"n\n", b"a\n"):
+            seen = b""
+            while not seen.endswith(b"[n] no: "):
+                await trio.lowlevel.wait_readable(keyboard)
+                seen += os.read(keyboard, 65536)
+            assert seen.count(b"why") == 20
+            os.write(keyboard, typed)
+    assert answers == ["deny"] * 20 + ["allow-for-run"] * 40

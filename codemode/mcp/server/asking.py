@@ -17,7 +17,7 @@ from mcp_types import ClientCapabilities, ElicitRequestFormParams, ElicitResult
 from codemode.errors import ToolError
 from codemode.rendering import cut_middle, printable
 from codemode.tools.approval import Answer, ApprovalRequest
-from codemode.tools.shown import shown
+from codemode.tools.shown import ask_in_parts, shown
 
 __all__ = ["ClientApprover", "Elicit", "understands_forms"]
 
@@ -31,7 +31,6 @@ _ANSWERS: dict[str, Answer] = {
     "deny": "deny",
 }
 _FOR_WHAT_WAS_CUT = ("allow once", "deny")
-_SHOWN_CALLS = 20  # in one form
 _SHOWN_BYTES = 200  # of an answer that is none
 
 
@@ -54,20 +53,13 @@ class ClientApprover:
 
     async def __call__(self, requests: Sequence[ApprovalRequest]) -> list[Answer]:
         """Return an answer for each. Raises `ToolError` when there is none; cancellation takes the form back."""
-        answers: dict[int, Answer] = {
-            index: "allow-for-run" for index, each in enumerate(requests) if each.tool.name in self._approved
-        }
+        return await ask_in_parts(requests, self._approved, self._ask)
+
+    async def _ask(self, requests: Sequence[ApprovalRequest]) -> Answer:
+        form, offered = _form(requests)
         async with self._asking:
-            while part := [index for index in range(len(requests)) if index not in answers][:_SHOWN_CALLS]:
-                form, offered = _form([requests[index] for index in part])
-                answer = _meaning(await self._elicit(form), offered)
-                answers.update(dict.fromkeys(part, answer))
-                if answer == "allow-for-run":  # which holds for the calls that are still to be shown, too
-                    names = {requests[index].tool.name for index in part}
-                    for index, each in enumerate(requests):
-                        if each.tool.name in names:
-                            answers.setdefault(index, answer)
-        return [answers[index] for index in range(len(requests))]
+            result = await self._elicit(form)
+        return _meaning(result, offered)
 
 
 def _form(requests: Sequence[ApprovalRequest]) -> tuple[ElicitRequestFormParams, Collection[str]]:
