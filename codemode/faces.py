@@ -13,6 +13,7 @@ from codemode.engine import Scope
 from codemode.sandbox import Limits
 from codemode.sdk.capabilities import Capabilities
 from codemode.session import Event, Observer, Session
+from codemode.tools.approval import Approver
 from codemode.values import JSON
 
 __all__ = ["ScopeFace", "SessionFace"]
@@ -42,6 +43,11 @@ class ScopeFace(Generic[_E]):
     def limits(self) -> Limits:
         """The limits of each run."""
         return self._inner.limits
+
+    @property
+    def approver(self) -> Approver | None:
+        """What answers when a call in this scope asks, as the engine's loop calls it; None when nobody does."""
+        return self._inner.approver
 
     def describe(self) -> list[dict[str, JSON]]:
         """Return the tools that a model may call directly here: name, description, parameters (JSON Schema)."""
