@@ -1,5 +1,6 @@
 """A program from end to end: it runs confined, calls real tools, and its logs and result come back."""
 
+import gc
 import sqlite3
 
 import pytest
@@ -7,6 +8,7 @@ import trio
 
 from codemode import CodeMode, Hooks, Limits, Session, SessionError, ToolError, as_json, text, tool
 from codemode.tools.hooks import Accept, Ask, Block, Deny
+from codemode.tools.pipeline import Dispatch
 
 
 @tool(render=as_json, parallel=True)
@@ -530,3 +532,23 @@ async def test_that_a_direct_body_starts_is_durable_before_it_does_and_a_refused
     assert [event.data["startLogged"] for event in events if event.type == "tool/call"] == [True] * 3
     assert [event.type for event in events][-2:] == ["tool/call", "tool/result"]
     assert [event.type for event in events].count("tool/start") == 2
+
+
+async def test_a_call_that_has_ended_is_let_go_of_at_once():
+    """Its arguments and its value may be large: nothing waits for the garbage collector."""
+
+    @tool(render=as_json, parallel=True)
+    async def twice(n: int) -> int:
+        """Double."""
+        return 2 * n
+
+    program = "import asyncio\nreturn sum(await asyncio.gather(*[tools.twice(n=n) for n in range(6)]))"
+    async with CodeMode([twice], max_parallel_calls=2) as cm:
+        await cm.run(program)
+        gc.collect()
+        gc.disable()
+        try:
+            assert (await cm.run(program)).result == 30
+            assert [each for each in gc.get_objects() if isinstance(each, Dispatch)] == []
+        finally:
+            gc.enable()

@@ -55,26 +55,38 @@ class TooManyParts(Exception):
 
 
 class Decoded(NamedTuple):
-    """A frame, with the value in it; `UNSET` if it has none, or one larger than was asked for."""
+    """A frame with the value in it taken out, which is `UNSET` if there was none, or one larger than was asked for.
+
+    `length` is how many bytes the value had on the wire. Nothing of these bytes is held: a thread may keep what it
+    returned for a while, and a large frame would be in memory for longer than its value is made.
+    """
 
     frame: wire.FromGuest
-    value: JSON | UnsetType
+    value: JSON | UnsetType = UNSET
+    length: int = 0
 
 
-def decode_frame(body: bytes, max_value_bytes: int) -> Decoded:
-    """Decode a frame that a guest sent, and the value in it.
+def decode_frame(taken: list[bytes], max_value_bytes: int) -> Decoded:
+    """Decode a frame that a guest sent, and the value in it. The body is taken out of `taken`, so that nobody holds it.
 
     Raises `wire.WireError` if it is no frame, or its value no JSON value, and `TooManyParts`.
     """
-    frame = wire.from_guest(body)
-    raw: Raw | UnsetType = UNSET
+    frame = wire.from_guest(taken.pop())
     if isinstance(frame, wire.Call):
-        raw = frame.arguments
-    elif isinstance(frame, wire.Done):
-        raw = frame.value
-    if raw is UNSET or len(memoryview(raw)) > max_value_bytes:
-        return Decoded(frame, UNSET)
-    return Decoded(frame, decode(raw))
+        value, length = _bounded(frame.arguments, max_value_bytes)
+        return Decoded(wire.Call(frame.id, frame.name, _NOTHING), value, length)
+    if isinstance(frame, wire.Done) and frame.value is not UNSET:
+        value, length = _bounded(frame.value, max_value_bytes)
+        return Decoded(wire.Done(_NOTHING), value, length)
+    return Decoded(frame)
+
+
+_NOTHING: Final = Raw(b"")
+
+
+def _bounded(raw: Raw, most: int) -> tuple[JSON | UnsetType, int]:
+    length = len(memoryview(raw))
+    return (UNSET if length > most else decode(raw)), length
 
 
 def decode(data: Raw) -> JSON:

@@ -129,7 +129,7 @@ class Conversation:
             self.stop(decoded)
         elif not self.over:
             try:
-                self._handle(decoded.frame, decoded.value)
+                self._handle(decoded.frame, decoded.value, decoded.length)
             except WireError as error:
                 self.stop(ending.protocol(str(error)))
 
@@ -158,20 +158,20 @@ class Conversation:
 
     # ------------------------------------------------------------------------------- frames
 
-    def _handle(self, frame: wire.FromGuest, value: JSON | UnsetType = UNSET) -> None:
-        """Act on one frame. `value` is the value in it, if that has been decoded already."""
+    def _handle(self, frame: wire.FromGuest, value: JSON | UnsetType = UNSET, length: int = 0) -> None:
+        """Act on one frame. `value` is the value in it, and `length` its bytes, if that has been taken out already."""
         if isinstance(frame, wire.Call):
-            self._call(frame, value)
+            self._call(frame, value, length)
         elif isinstance(frame, wire.Log):
             self._log(frame.text)
         elif isinstance(frame, wire.Cancel):
             self._cancel(frame.id)
         elif isinstance(frame, wire.Done):
-            self._done(frame.value, value)
+            self._done(frame.value, value, length)
         else:
             self._failed(frame)
 
-    def _call(self, frame: wire.Call, arguments: JSON | UnsetType) -> None:
+    def _call(self, frame: wire.Call, arguments: JSON | UnsetType, length: int) -> None:
         if frame.id != self.calls + 1:
             raise WireError(f"call {frame.id} where call {self.calls + 1} was due")
         if self.calls == self._limits.max_calls:
@@ -182,7 +182,7 @@ class Conversation:
             return
         self.calls += 1
         known = frame.name in self._tools
-        length = len(memoryview(frame.arguments))
+        length = length or len(memoryview(frame.arguments))
         if length > self._limits.result_bytes:
             tool = frame.name if known else "an unknown tool"
             self.stop(ending.arguments_too_large(tool, length, self._limits))
@@ -230,9 +230,9 @@ class Conversation:
             self._line = [others.pop()]
             self._lines += others
 
-    def _done(self, raw: Raw | UnsetType, result: JSON | UnsetType) -> None:
+    def _done(self, raw: Raw | UnsetType, result: JSON | UnsetType, length: int) -> None:
         if raw is not UNSET:
-            length = len(memoryview(raw))
+            length = length or len(memoryview(raw))
             if length > self._limits.result_bytes:
                 self.stop(ending.result_too_large(length, self._limits))
                 return

@@ -252,9 +252,11 @@ class LocalSandbox:
     async def _decode(self, body: bytes, limits: Limits) -> bulk.Decoded | Ending:
         """Decode a large frame in a thread, one at a time. Cancellation leaves the thread to end by itself: it
         touches nothing but the bytes."""
+        taken = [body]
+        del body
         try:
             return await trio.to_thread.run_sync(
-                bulk.decode_frame, body, limits.result_bytes, abandon_on_cancel=True, limiter=self._decoders
+                bulk.decode_frame, taken, limits.result_bytes, abandon_on_cancel=True, limiter=self._decoders
             )
         except wire.WireError as error:
             return ending.protocol(str(error))

@@ -56,6 +56,8 @@ class CallJob(ABC):
         if self.has_ended:
             return False
         self.has_ended = True
+        # They lead back here: without them the call is let go of at once, with its arguments and its value.
+        self.dispatch.before_body = self.dispatch.after_body = None
         return True
 
     # ------------------------------------------------------------------------- for the scheduler

@@ -364,7 +364,8 @@ class Pipeline:
             else:
                 returned = await _in_time(tool.execute(accepted, call), tool.timeout)
             if dispatch.after_body is not None:
-                await dispatch.after_body()
+                after_body, dispatch.after_body = dispatch.after_body, None
+                await after_body()
             return await self._make(dispatch, tool, returned)
         except BaseException as error:
             self._keep_failure(dispatch, error)

@@ -346,7 +346,7 @@ class Host:
     @staticmethod
     def decoded(body: bytes) -> Any:
         try:
-            return bulk.decode_frame(body, LIMITS["result_bytes"])
+            return bulk.decode_frame([body], LIMITS["result_bytes"])
         except wire.WireError as error:
             return ending.protocol(str(error))
         except bulk.TooManyParts:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from codemode import wire
 from codemode.sandbox import bulk
@@ -77,3 +77,16 @@ def test_the_bound_is_exact_for_whatever_the_parts_are(value: JSON) -> None:
     more = wire.encode_value([value, [0, 0]])
     with pytest.raises(bulk.TooManyParts):
         bulk.decode(Raw(more))
+
+
+def test_a_frame_whose_value_was_decoded_holds_none_of_its_bytes() -> None:
+    value = ["x" * 100_000, {"a": 1}]
+    data = wire.encode_value(value)
+    for frame in (wire.Done(Raw(data)), wire.Call(3, "echo", Raw(data))):
+        taken = [wire.pack(frame)[wire.PREFIX :]]
+        decoded = bulk.decode_frame(taken, len(data))
+        assert (taken, decoded.value, decoded.length) == ([], value, len(data))
+        raw = decoded.frame.value if isinstance(decoded.frame, wire.Done) else decoded.frame.arguments  # type: ignore[union-attr]
+        assert bytes(raw) == b""  # type: ignore[arg-type]
+        too_large = bulk.decode_frame([wire.pack(frame)[wire.PREFIX :]], len(data) - 1)
+        assert (too_large.value, too_large.length) == (UNSET, len(data))

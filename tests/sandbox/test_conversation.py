@@ -37,7 +37,7 @@ def feed(conversation: Conversation, data: bytes) -> None:
         data = b""
         if conversation.heavy is not None:
             try:
-                conversation.resume(bulk.decode_frame(conversation.heavy, 10**9))
+                conversation.resume(bulk.decode_frame([conversation.heavy], 10**9))
             except bulk.TooManyParts:
                 conversation.resume(too_many_parts(bulk.MAX_PARTS))
 
