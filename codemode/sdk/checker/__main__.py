@@ -66,7 +66,7 @@ def main(directory: str, ty: str, python: str, seconds: int) -> None:
     import ast
     import json
 
-    from program import Program  # type: ignore[import-not-found]
+    from program import Program
 
     names = json.loads(read("sync/names.json"))
     findings: list[list[dict[str, object]]] = [[] for _ in texts]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tree import Function, Tree  # type: ignore[import-not-found]
+from tree import Function, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

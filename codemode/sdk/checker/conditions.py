@@ -5,7 +5,11 @@ from __future__ import annotations
 import ast
 import sys
 
-from tree import Tree  # type: ignore[import-not-found]
+from tree import Tree
+
+TYPE_CHECKING = False  # without `typing`, which takes a while to load
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["Conditions"]
 
@@ -42,15 +46,15 @@ class Conditions:
             if isinstance(operator, ast.NotEq | ast.IsNot):
                 return bool(one != other)
             if isinstance(operator, ast.Lt | ast.LtE):
-                return bool(one < other or (isinstance(operator, ast.LtE) and one == other))  # type: ignore[operator]
+                return bool(one < other or (isinstance(operator, ast.LtE) and one == other))
             if isinstance(operator, ast.Gt | ast.GtE):
-                return bool(one > other or (isinstance(operator, ast.GtE) and one == other))  # type: ignore[operator]
+                return bool(one > other or (isinstance(operator, ast.GtE) and one == other))
         except TypeError:
             pass
         return None
 
-    def _value(self, node: ast.expr) -> tuple[bool, object]:
-        """Whether an expression is constant, and its value."""
+    def _value(self, node: ast.expr) -> tuple[bool, Any]:
+        """Whether an expression is constant, and its value, of whatever type."""
         if isinstance(node, ast.Constant):
             return True, node.value
         if isinstance(node, ast.Name):

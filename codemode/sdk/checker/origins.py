@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from tree import Function, Tree  # type: ignore[import-not-found]
+from tree import Function, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,8 +169,9 @@ class Origins:
 
     def _builtin(self, call: ast.Call) -> str:
         """The name of the function of Python's own that is called; "" for another."""
-        named = isinstance(call.func, ast.Name) and call.func.id not in self._tree.bound
-        return call.func.id if named else ""  # type: ignore[attr-defined]
+        if isinstance(call.func, ast.Name) and call.func.id not in self._tree.bound:
+            return call.func.id
+        return ""
 
     @staticmethod
     def _is_gather(call: ast.Call) -> bool:

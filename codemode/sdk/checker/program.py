@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import re
 
-from origins import Origins  # type: ignore[import-not-found]
-from reach import CAUGHT, UNREACHED, Reach  # type: ignore[import-not-found]
-from tree import Tree  # type: ignore[import-not-found]
-from type_text import PREFIX, excludes, kind, members  # type: ignore[import-not-found]
+from origins import Origins
+from reach import CAUGHT, UNREACHED, Reach
+from tree import Placed, Tree
+from type_text import PREFIX, excludes, kind, members
 
 TYPE_CHECKING = False  # without `typing`, which takes a while to load
 if TYPE_CHECKING:
@@ -67,8 +67,12 @@ class Program:
     def unknown_items(self, names: list[str]) -> Iterator[dict[str, Any]]:
         """`tools["name"]` of names that there are not."""
         for node in self._tree.nodes:
-            if isinstance(node, ast.Subscript) and self._tree.names_a_tool(node):
-                name = node.slice.value  # type: ignore[attr-defined]
+            if (
+                isinstance(node, ast.Subscript)
+                and isinstance(node.slice, ast.Constant)
+                and self._tree.names_a_tool(node)
+            ):
+                name = node.slice.value
                 if name not in names:
                     sure = name not in self._mentioned
                     yield self._finding(
@@ -208,7 +212,8 @@ class Program:
             if isinstance(parent, ast.Call):
                 if child is parent.func:
                     return parent, None
-                if (child.lineno, child.col_offset) == (line, self._tree.byte_column(line, column)):
+                here = line, self._tree.byte_column(line, column)
+                if isinstance(child, Placed) and (child.lineno, child.col_offset) == here:
                     return parent, child
         return None, None
 

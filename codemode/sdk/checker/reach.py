@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 
-from catching import Catching  # type: ignore[import-not-found]
-from conditions import Conditions  # type: ignore[import-not-found]
-from tree import Function, Tree  # type: ignore[import-not-found]
+from catching import Catching
+from conditions import Conditions
+from tree import Function, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Reach:
     def _find_what_is_read(self) -> None:
         """Find the names that are read by code which may run; what functions that nothing calls read is left out."""
         bodies: list[ast.AST] = [self._tree.module]
-        waiting: dict[ast.AST, None] = {}
+        waiting: dict[Function, None] = {}
         while bodies:
             for node in self._own(bodies.pop()):
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -171,15 +171,15 @@ class Reach:
             else:
                 waiting += ast.iter_child_nodes(node)
 
-    def _is_called(self, function: ast.AST) -> bool:
+    def _is_called(self, function: Function) -> bool:
         """Whether code that runs reads the name of a function, or of the class that runs it when it is called."""
-        name: str = function.name  # type: ignore[attr-defined]
+        name = function.name
         if name in _RUN_WITH_THE_CLASS:
             above = self._tree.parents[function]
             return isinstance(above, ast.ClassDef) and above.name in self._read
         return name in self._read
 
-    def _runs(self, function: ast.AST) -> bool:
+    def _runs(self, function: Function) -> bool:
         """Whether the body of a function is sure to begin where its callers run."""
         if not self._is_called(function):
             return False
@@ -241,9 +241,9 @@ class Reach:
         return _called(parent) in _READ_WHOLE or (_called(parent) in _PASS_ON and self._is_read(parent))
 
 
-def _yields(function: ast.AST) -> bool:
+def _yields(function: Function) -> bool:
     """Whether a function is a generator: calling it runs nothing yet."""
-    waiting: list[ast.AST] = list(function.body)  # type: ignore[attr-defined]
+    waiting: list[ast.AST] = list(function.body)
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Yield | ast.YieldFrom):

@@ -9,9 +9,11 @@ TYPE_CHECKING = False  # without `typing`, which takes a while to load
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Function", "Tree"]
+__all__ = ["Function", "Placed", "Tree"]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Placed = ast.expr | ast.keyword
+"""What findings are about: nodes with a place in the text."""
 
 
 class Tree:
@@ -38,17 +40,14 @@ class Tree:
                 self.parents[child] = node
                 waiting.append(child)
         self.bound = set(_bound(self.nodes))
-        self._places: dict[tuple[int, int], list[ast.AST]] = {}
+        self._places: dict[tuple[int, int], list[Placed]] = {}
         for node in self.nodes:
-            if isinstance(node, ast.expr | ast.keyword):
+            if isinstance(node, Placed):
                 self._places.setdefault((node.lineno, node.col_offset), []).append(node)
 
-    def at(self, line: int, column: int) -> ast.AST | None:
-        """The innermost expression that begins at a place."""
-        best = None
-        for node in self._places.get((line, self.byte_column(line, column)), ()):
-            best = node if best is None or _ends_before(node, best) else best
-        return best
+    def at(self, line: int, column: int) -> Placed | None:
+        """The innermost expression that begins at a place: the one that ends first."""
+        return min(self._places.get((line, self.byte_column(line, column)), ()), key=_end, default=None)
 
     def byte_column(self, line: int, column: int) -> int:
         """A column as the tree's nodes have it: bytes from 0."""
@@ -98,6 +97,5 @@ def _bound(nodes: list[ast.AST]) -> Iterator[str]:
             yield from node.names
 
 
-def _ends_before(node: ast.AST, other: ast.AST) -> bool:
-    """Whether a node that begins where another does ends before it."""
-    return (node.end_lineno, node.end_col_offset) < (other.end_lineno, other.end_col_offset)  # type: ignore[attr-defined]
+def _end(node: Placed) -> tuple[int, int]:
+    return node.end_lineno or 0, node.end_col_offset or 0
