@@ -14,6 +14,7 @@ import trio
 from msgspec import UNSET, Struct, UnsetType
 
 from codemode.content import content_to_json
+from codemode.rendering import encodable
 from codemode.session import Session
 from codemode.tools.bodies import GRACE_SECONDS
 from codemode.tools.call import Outcome, Success
@@ -118,7 +119,7 @@ class _DirectCall(CallJob):
         self._owner = owner
         self._call = call
         # A name that is no text that can be stored names no tool; it is logged as it can be.
-        self._name = call.name.encode("utf-8", "backslashreplace").decode()
+        self._name = encodable(call.name)
         self.ended = trio.Event()
         dispatch = owner.pipeline.begin(self._name, call.arguments, id=call.id)
         dispatch.before_body = self._log_start

@@ -7,29 +7,42 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from codemode.engine import Scope
+from codemode.loop_thread import Job, LoopThread
 from codemode.sandbox import Limits
 from codemode.sdk.capabilities import Capabilities
 from codemode.session import Event, Observer, Session
 from codemode.tools.approval import Approver
 from codemode.values import JSON
 
-__all__ = ["ScopeFace", "SessionFace"]
+__all__ = ["EngineThread", "ScopeFace", "SessionFace"]
 
 _T = TypeVar("_T")
 
 
-class _Engine(Protocol):
-    """The loop's thread of an engine, as a face sees it."""
+class EngineThread:
+    """The thread of an engine's loop, while it is entered, and what can be asked of it without waiting for long."""
+
+    def __init__(self) -> None:
+        self.thread: LoopThread | None = None
 
     def now(self, function: Callable[[], _T]) -> _T:
         """Call something quick in the engine's thread, and return what it returns; before entering, here."""
-        ...
+        thread = self.thread
+        if thread is None or thread.is_here:
+            return function()
+
+        async def call() -> _T:
+            return function()
+
+        job = Job(call)
+        thread.submit(job)
+        return job.wait(functools.partial(thread.cancel, job))
 
 
-_E = TypeVar("_E", bound=_Engine)
+_E = TypeVar("_E", bound=EngineThread)
 
 
 class ScopeFace(Generic[_E]):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from codemode.values import JSON
 
-__all__ = ["cut_middle", "cut_middle_of", "json_text", "printable"]
+__all__ = ["cut_middle", "cut_middle_of", "encodable", "json_text", "printable"]
 
 _DEEPEST_INDENT = 5
 # What a reader does not see, or sees in another place than where it stands: controls, marks of direction, characters
@@ -26,6 +26,11 @@ _HIDDEN = re.compile(
 def printable(text: str) -> str:
     """Return text in which no character is hidden or can steer what shows it: such ones are written as escapes."""
     return _HIDDEN.sub(lambda match: ascii(match.group())[1:-1], text)
+
+
+def encodable(text: str) -> str:
+    """Return text that can be stored and sent as UTF-8: halves of surrogate pairs are written as escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def json_text(value: JSON) -> str:
@@ -47,7 +52,7 @@ def cut_middle_of(lines: Sequence[str], max_bytes: int, note: str = "") -> str:
     """Return what `cut_middle` returns of these texts with newlines between them, without putting them together."""
     size = sum(map(_size, lines)) + len(lines) - 1 if lines else 0
     if size <= max_bytes:
-        return "\n".join(lines).encode("utf-8", "backslashreplace").decode()
+        return encodable("\n".join(lines))
     extra = f"; {note}" if note else ""
     marker = f"\n[… {size:,} bytes in all, cut here{extra} …]\n"
     room = max_bytes - len(marker.encode())

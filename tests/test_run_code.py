@@ -7,8 +7,8 @@ import pytest
 import trio
 
 from codemode import CodeMode, Hooks, Limits, Session, SessionError, ToolError, as_json, text, tool
+from codemode.tools.dispatch import Dispatch
 from codemode.tools.hooks import Accept, Ask, Block, Deny
-from codemode.tools.pipeline import Dispatch
 
 
 @tool(render=as_json, parallel=True)

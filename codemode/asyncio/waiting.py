@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable
 from typing import Self, TypeVar
 
 from codemode.asyncio.calling import resolver, through
-from codemode.loop_thread import Job, LoopThread
+from codemode.faces import EngineThread
+from codemode.loop_thread import Job
 
 __all__ = ["Deliveries", "Engine"]
 
@@ -20,11 +21,11 @@ _T = TypeVar("_T")
 _log = logging.getLogger("codemode.asyncio")
 
 
-class Engine:
+class Engine(EngineThread):
     """The loop's thread of an engine, while it is entered, and how the caller's loop asks it for something."""
 
     def __init__(self) -> None:
-        self.thread: LoopThread | None = None
+        super().__init__()
         self.loop: asyncio.AbstractEventLoop | None = None
 
     async def do(self, function: Callable[[], Awaitable[_T]]) -> _T:
@@ -59,19 +60,6 @@ class Engine:
                 "each loop, or use asyncio.run_coroutine_threadsafe"
             )
         return running
-
-    def now(self, function: Callable[[], _T]) -> _T:
-        """Call something quick in the engine's thread, and return what it returns; before entering, here."""
-        thread = self.thread
-        if thread is None or thread.is_here:
-            return function()
-
-        async def call() -> _T:
-            return function()
-
-        job = Job(call)
-        thread.submit(job)
-        return job.wait(functools.partial(thread.cancel, job))
 
 
 class Deliveries:

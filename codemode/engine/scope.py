@@ -15,6 +15,7 @@ from codemode.direct import DirectCalls, ModelCall, OnEnd, result_data
 from codemode.engine.core import Core
 from codemode.engine.results import RunOptions, RunResult, run_result
 from codemode.errors import RunError
+from codemode.rendering import encodable
 from codemode.run_code.memory import Recall
 from codemode.run_code.nested import NestedCalls
 from codemode.run_code.tool import MAX_SHOWN_BYTES, RunValue, run_code_tool
@@ -242,7 +243,7 @@ class Scope:
     async def _execute(self, name: str, arguments: dict[str, Any], call_id: str) -> Outcome:
         session = self.session
         # A name that is no text names no tool; it is logged as it can be.
-        name = str(name).encode("utf-8", "backslashreplace").decode()
+        name = encodable(str(name))
         pipeline = self._pipeline()
         dispatch = pipeline.begin(name, arguments, id=call_id)
         call = dispatch.call

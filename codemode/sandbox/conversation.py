@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import UNSET, Raw, UnsetType
 
 from codemode import wire
-from codemode.rendering import cut_middle
+from codemode.rendering import cut_middle, encodable
 from codemode.sandbox import ending
 from codemode.sandbox.bulk import Decoded
 from codemode.sandbox.ending import Ending
@@ -313,10 +313,7 @@ class _Call:
         """Raise at the program's call. Text that is no Unicode is sent with its bad characters replaced."""
         self._conversation.reply(
             self.id,
-            lambda: wire.Fault(self.id, _text(message), code and _text(code), type and _text(type)),
+            lambda: wire.Fault(
+                self.id, encodable(message), code and encodable(code), type and encodable(type)
+            ),
         )
-
-
-def _text(text: str) -> str:
-    """Return text that can be encoded; an exception's own may hold lone surrogates."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -8,7 +8,8 @@ import queue
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from codemode.loop_thread import Job, LoopThread, current_job
+from codemode.faces import EngineThread
+from codemode.loop_thread import Job, current_job
 
 __all__ = ["Deliveries", "Engine"]
 
@@ -16,11 +17,8 @@ _T = TypeVar("_T")
 _log = logging.getLogger("codemode.sync")
 
 
-class Engine:
+class Engine(EngineThread):
     """The loop's thread of an engine, while it is entered, and how other threads ask it for something."""
-
-    def __init__(self) -> None:
-        self.thread: LoopThread | None = None
 
     def do(self, function: Callable[[], Awaitable[_T]], deliveries: Deliveries | None = None) -> _T:
         """Run an async function in the loop, wait, and return what it returns or raise what it raises.
@@ -47,19 +45,6 @@ class Engine:
             job.ended.wait()
             raise
         return job.result()
-
-    def now(self, function: Callable[[], _T]) -> _T:
-        """Call something that takes no time in the loop's thread, and return what it returns; before entering, here."""
-        thread = self.thread
-        if thread is None or thread.is_here:
-            return function()
-
-        async def call() -> _T:
-            return function()
-
-        job = Job(call)
-        thread.submit(job)
-        return job.wait(functools.partial(thread.cancel, job))
 
 
 class Deliveries:

@@ -12,7 +12,8 @@ from typing import Any
 import trio
 
 from codemode.tools.bodies import GRACE_SECONDS
-from codemode.tools.pipeline import Dispatch, Pipeline
+from codemode.tools.dispatch import Dispatch
+from codemode.tools.pipeline import Pipeline
 from codemode.tools.scheduler import Scheduler
 
 __all__ = ["CallJob"]

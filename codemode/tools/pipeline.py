@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import trio
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from codemode.content import Content, Image, Text
 from codemode.errors import (
@@ -36,12 +36,11 @@ from codemode.errors import (
     ToolOutputError,
     UnknownToolError,
 )
+from codemode.rendering import encodable
 from codemode.schemas import frozen_arguments, has_more_parts
 from codemode.tools.approval import ApprovalRequest, Approvals
 from codemode.tools.bodies import Bodies, BodyTimeout
 from codemode.tools.call import (
-    ABORTED,
-    ABORTED_BEFORE_DISPATCH,
     Call,
     Failure,
     Outcome,
@@ -51,11 +50,12 @@ from codemode.tools.call import (
     failure,
 )
 from codemode.tools.definition import Tool
-from codemode.tools.hooks import Accept, Allow, Ask, Block, Deny, Hooks
+from codemode.tools.dispatch import Dispatch
+from codemode.tools.hooks import Accept, Allow, Ask, Block, Deny
 from codemode.tools.registry import RUN_CODE, Registry
-from codemode.values import JSON, FrozenDict, InvalidValue, freeze
+from codemode.values import FrozenDict, InvalidValue, freeze
 
-__all__ = ["DENIED", "Dispatch", "Pipeline"]
+__all__ = ["DENIED", "Pipeline"]
 
 DENIED = "DENIED"
 """Code of a call that a hook, a guard or an approver refused."""
@@ -67,70 +67,6 @@ _SETTLE_SECONDS = 5.0  # for finalizers and observers of a call that was cancell
 
 _log = logging.getLogger("codemode.tools")
 _T = TypeVar("_T")
-
-
-class Dispatch:
-    """The state of one call on its way through the pipeline. `outcome` is None until there is one.
-
-    `before_body` and `after_body` are awaited around the tool's own work, in the call's task.
-    `question` is the reason why somebody has to be asked before it may go on, None when nobody has to.
-    `remembered` is a value from an earlier run that stands in for the body, to be made again; UNSET for none.
-    """
-
-    __slots__ = (
-        "after_body",
-        "before_body",
-        "body_started",
-        "call",
-        "finalized",
-        "hooks",
-        "is_final",
-        "made",
-        "observed",
-        "outcome",
-        "question",
-        "remembered",
-        "settled",
-        "tool",
-    )
-
-    def __init__(self, call: Call, tool: Tool | None, hooks: Hooks) -> None:
-        self.call = call
-        self.tool = tool
-        self.hooks = hooks
-        self.question: str | None = None
-        self.remembered: JSON | UnsetType = UNSET
-        self.outcome: Outcome | None = None
-        self.is_final = False  # post-execute hooks do not see it
-        self.settled = False  # stage 8 is complete
-        self.finalized: bool | None = (
-            None  # whether stage 9's finalizers are complete; None before they begin
-        )
-        self.observed = False  # observers have been called
-        self.before_body: Callable[[], Awaitable[None]] | None = None
-        self.after_body: Callable[[], Awaitable[None]] | None = None
-        self.body_started = False
-        self.made: list[Success] = []  # the successes that were made under this call's token
-
-    def fail(self, message: object, *, code: str | None, is_final: bool = False) -> None:
-        self.outcome = failure(self.call.token, _text(message), code=code)
-        self.is_final = is_final
-
-    def abort(self) -> None:
-        """Give a call that was cancelled its outcome.
-
-        One that it has already stands only if every hook that may change or block it has seen it; a failure
-        also where there are no such hooks.
-        """
-        outcome = self.outcome
-        if outcome is not None and self.finalized is not False:
-            if self.settled or self.is_final:
-                return
-            if isinstance(outcome, Failure) and not self.hooks.post_execute:
-                return
-        started = self.body_started
-        text = "tool call aborted" if started else "tool call aborted before it was dispatched"
-        self.fail(text, code=ABORTED if started else ABORTED_BEFORE_DISPATCH, is_final=True)
 
 
 class Pipeline:
@@ -267,7 +203,7 @@ class Pipeline:
             if question is not None and tool is not None and not self.approvals.is_allowed(call):
                 with contextlib.suppress(ToolArgumentsError):  # nobody is asked about what can only fail
                     tool.parameters.accept(call.arguments)
-                    dispatch.question = _text(question)
+                    dispatch.question = encodable(str(question))
         except BaseException as error:
             if _must_propagate(error):
                 raise
@@ -431,7 +367,7 @@ class Pipeline:
                 return self._failed(call, error)
             return msgspec.structs.replace(made, contexts=outcome.contexts)
         if isinstance(outcome, Failure):
-            reason = msgspec.structs.replace(outcome.error, message=_text(outcome.error.message))
+            reason = msgspec.structs.replace(outcome.error, message=encodable(str(outcome.error.message)))
             content = _checked_content(outcome.content) or (Text(f"Error: {reason.message}"),)
             return msgspec.structs.replace(outcome, token=call.token, error=reason, content=content)
         raise TypeError(f"an around hook returns an outcome, not {type(outcome).__name__}")
@@ -465,7 +401,7 @@ class Pipeline:
         if said is None:
             return outcome
         if isinstance(said, Block):
-            feedback = _text(said.feedback) or "blocked after the call"
+            feedback = encodable(str(said.feedback)) or "blocked after the call"
             blocked = failure(call.token, feedback, code="BLOCKED", contexts=said.contexts)
             return msgspec.structs.replace(blocked, content=(Text(feedback),))
         if not isinstance(said, Accept):
@@ -593,11 +529,6 @@ def _only_member(error: BaseException) -> BaseException:
 def _message(error: BaseException) -> str:
     """The error's own text, also where it has none or cannot give it."""
     try:
-        return _text(error) or type(error).__name__
+        return encodable(str(error)) or type(error).__name__
     except Exception:
         return f"{type(error).__name__}, whose message could not be read"
-
-
-def _text(message: object) -> str:
-    """Text that can be stored and sent, whatever somebody gave as one."""
-    return str(message).encode("utf-8", "backslashreplace").decode()

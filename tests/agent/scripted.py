@@ -140,6 +140,16 @@ def agent(cm: CodeMode, model: Scripted, **more: Any) -> Agent:
     return Agent(cm, model, retry=Retry(first_seconds=0.0), **more)
 
 
+async def cancelled_after(began: trio.Event, one: Agent, message: str) -> None:
+    """Let a turn come to where `began` is set, and cancel it there; it passes the cancellation on."""
+    with trio.CancelScope() as scope:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(one.run, message)
+            await began.wait()
+            scope.cancel()
+    assert scope.cancelled_caught
+
+
 def texts(body: Json, index: int) -> list[str]:
     """The texts of the results in one message of a request."""
     return [

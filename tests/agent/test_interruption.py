@@ -15,6 +15,7 @@ from tests.agent.scripted import (
     NoSandbox,
     Scripted,
     agent,
+    cancelled_after,
     check_requests,
     committed,
     engine,
@@ -47,11 +48,7 @@ async def test_a_context_of_a_call_that_had_ended_survives_a_cancellation_of_the
     hooks = Hooks(post_execute=(remark,))
     async with CodeMode([hang, stock], mode="native", sandbox=NoSandbox(), hooks=hooks) as cm:
         one = agent(cm, model)
-        with trio.CancelScope() as scope:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(one.run, "go")
-                await began.wait()
-                scope.cancel()
+        await cancelled_after(began, one, "go")
         await one.run("and?")
     content = model.requests[1]["messages"][2]["content"]
     assert [block["type"] for block in content] == ["tool_result", "tool_result", "text", "text"]
@@ -73,12 +70,7 @@ async def test_cancelled_while_the_model_answers_the_partial_turn_is_dropped_and
     model = Stalls([answer(said("Yes?"))])
     async with engine() as cm:
         one = agent(cm, model)
-        with trio.CancelScope() as scope:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(one.run, "first")
-                await began.wait()
-                scope.cancel()
-        assert scope.cancelled_caught
+        await cancelled_after(began, one, "first")
         log = list(cm.session.events())
         assert [event.type for event in log[-2:]] == ["step/end", "turn/end"]
         assert log[-1].data["reason"] == "aborted"
@@ -102,11 +94,7 @@ async def test_cancelled_while_tools_run_every_call_has_its_result():
     model = Scripted([answer(use("a"), use("b", "hang", n=1), use("c")), answer(said("Stopped."))])
     async with CodeMode([hang, stock], mode="native", sandbox=NoSandbox()) as cm:
         one = agent(cm, model)
-        with trio.CancelScope() as scope:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(one.run, "go")
-                await began.wait()
-                scope.cancel()
+        await cancelled_after(began, one, "go")
         log = list(cm.session.events())
         pairs(log)
         assert log[-1].data["reason"] == "aborted"
@@ -137,11 +125,7 @@ async def test_cancelled_while_somebody_is_asked_nothing_is_done():
     model = Scripted([answer(use("a"), call, use("c")), answer(said("Stopped."))])
     async with engine(approver=approver) as cm:
         one = agent(cm, model)
-        with trio.CancelScope() as scope:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(one.run, "go")
-                await asked.wait()
-                scope.cancel()
+        await cancelled_after(asked, one, "go")
         log = list(cm.session.events())
         pairs(log)
         assert [event.data["callId"] for event in log if event.type == "tool/start"] == ["a"]
@@ -167,11 +151,7 @@ async def test_a_tool_that_does_not_stop_holds_nobody_and_is_said_to_go_on(monke
     model = Scripted([answer(use("a", "stubborn"), use("b")), answer(said("ok"))])
     async with CodeMode([stubborn, stock], mode="native", sandbox=NoSandbox()) as cm:
         one = agent(cm, model)
-        with trio.CancelScope() as scope:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(one.run, "go")
-                await began.wait()
-                scope.cancel()
+        await cancelled_after(began, one, "go")
         log = list(cm.session.events())
         pairs(log)
         end.set()

@@ -13,6 +13,7 @@ from mcp.server.connection import allowed_log_levels
 from mcp.server.context import ServerRequestContext
 from mcp_types import LoggingLevel, LoggingMessageNotification, LoggingMessageNotificationParams
 
+from codemode.rendering import encodable
 from codemode.tools.tally import Tally
 
 __all__ = ["LEVELS", "Report"]
@@ -104,7 +105,7 @@ class Report:
             lines, rest = text, ""
         self._printed = [rest] if rest else []
         if lines or (text and not rest):
-            params = LoggingMessageNotificationParams(level=_LEVEL, logger=_LOGGER, data=_sendable(lines))
+            params = LoggingMessageNotificationParams(level=_LEVEL, logger=_LOGGER, data=encodable(lines))
             await self._context.session.send_notification(
                 LoggingMessageNotification(params=params), related_request_id=self._context.request_id
             )
@@ -115,8 +116,4 @@ class Report:
         message = str(self._tally)
         if self.waits_for:
             message += f", waiting for {self.waits_for}"
-        await self._context.session.report_progress(self._told, message=_sendable(message))
-
-
-def _sendable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
+        await self._context.session.report_progress(self._told, message=encodable(message))
