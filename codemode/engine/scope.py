@@ -310,13 +310,7 @@ class Scope:
         stop = trio.CancelScope()
         calls = NestedCalls(
             opened.nursery,
-            Pipeline(
-                self.registry,
-                approvals=self._approvals,
-                bodies=opened.bodies,
-                recorder=_recorder(self.session),
-                scope=self,
-            ),
+            self._pipeline(),
             self.session,
             call,
             max_parallel_calls=self._core.max_parallel_calls,

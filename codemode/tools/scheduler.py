@@ -168,9 +168,7 @@ class Scheduler(Generic[_J]):
         if job not in self._bodies:
             return
         self._bodies.discard(job)
-        if not self._waiting:
-            return
-        if not self._lane_waits:  # it is about to look by itself
+        if not self._waiting or not self._lane_waits:  # a lane that does not wait is about to look by itself
             return
         started = False
         while self._waiting and self._waiting[0].starts_at_once and self._is_due(self._waiting[0]):

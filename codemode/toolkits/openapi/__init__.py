@@ -11,7 +11,7 @@ tools.py        operations as tools
 
 from __future__ import annotations
 
-try:
+try:  # only to see whether they are there
     import httpx  # noqa: F401
     import openapi_pydantic  # noqa: F401
     import referencing  # noqa: F401

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from codemode import Tool
 
-try:
+try:  # only to see whether they are there
     import html_to_markdown  # noqa: F401
     import httpcore  # noqa: F401
     import httpx  # noqa: F401
