@@ -62,7 +62,7 @@ class MemoryTokens:
     @port.setter
     def port(self, port: int) -> None:
         if port != self._kept.port:  # the registration is for another address
-            self._kept.port, self._kept.client, self._kept.tokens = port, None, None
+            self._kept = _Kept(server=self._kept.server, port=port)
 
     @property
     def expires_at(self) -> float | None:
